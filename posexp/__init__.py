@@ -1,0 +1,36 @@
+"""posexp: the lab bench for position encodings.
+
+Names are loaded on first use, so that `posexp --help` does not wait for torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+__version__ = version("posexp")
+
+_HOMES = {
+    "AttentionDims": "posexp.dims",
+    "Compose": "posexp.compose",
+    "PluginError": "posexp.registry",
+    "PositionScheme": "posexp.scheme",
+    "SchemeSpec": "posexp.registry",
+    "SlidingWindow": "posexp.compose",
+    "build_scheme": "posexp.registry",
+    "hookimpl": "posexp.hookspecs",
+    "with_span": "posexp.compose",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'posexp' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,137 @@
+"""Schemes combined: several at once, and a span on top of any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+
+from posexp.dims import AttentionDims
+from posexp.scheme import PositionScheme
+
+
+class Compose(PositionScheme, container=True):
+    """Schemes that act one after the other; NoPE is the identity.
+
+    Transforms are chained, biases and distance vectors added, masks ANDed; the window and the
+    maximum length are the smallest. Shift-invariant if every part is.
+
+    Raises `ValueError` if two parts ask for different logit scales.
+    """
+
+    def __init__(self, *schemes: PositionScheme) -> None:
+        super().__init__(dims=next((s.dims for s in schemes if s.dims is not None), None))
+        scales = {s.logit_scale for s in schemes if s.logit_scale is not None}
+        if len(scales) > 1:
+            raise ValueError(f"composed schemes ask for different logit scales: {sorted(scales)}")
+        self.schemes = nn.ModuleList(schemes)
+        self.logit_scale = next(iter(scales), None)
+        self.shift_invariant = all(s.shift_invariant for s in schemes)
+        self.length_dependent = any(s.length_dependent for s in schemes)
+        self.max_length = _smallest(s.max_length for s in schemes)
+        self.window = _smallest(s.window for s in schemes)
+
+    def for_layer(self, layer: int) -> PositionScheme:
+        parts = [s.for_layer(layer) for s in self.schemes]
+        same = all(part is whole for part, whole in zip(parts, self.schemes, strict=True))
+        return self if same else Compose(*parts)
+
+    @property
+    def acts_on(self) -> frozenset[str]:
+        return frozenset().union(*(s.acts_on for s in self.schemes))
+
+    def remap_positions(self, positions: Tensor) -> Tensor:
+        for scheme in self.schemes:
+            positions = scheme.remap_positions(positions)
+        return positions
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        for scheme in self.schemes:
+            x = scheme.embed(x, positions)
+        return x
+
+    def transform_query(self, q: Tensor, positions: Tensor) -> Tensor:
+        for scheme in self.schemes:
+            q = scheme.transform_query(q, positions)
+        return q
+
+    def transform_key(self, k: Tensor, positions: Tensor) -> Tensor:
+        for scheme in self.schemes:
+            k = scheme.transform_key(k, positions)
+        return k
+
+    def distance_slopes(self) -> Tensor | None:
+        return self._total(lambda s: s.distance_slopes())
+
+    def distance_bias(self, n: Tensor) -> Tensor | None:
+        return self._total(lambda s: s.distance_bias(n))
+
+    def distance_keys(self, n: Tensor) -> Tensor | None:
+        return self._total(lambda s: s.distance_keys(n))
+
+    def distance_values(self, n: Tensor) -> Tensor | None:
+        return self._total(lambda s: s.distance_values(n))
+
+    def bias(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
+        return self._total(lambda s: s.bias(q_positions, k_positions))
+
+    def mask(self, q_positions: Tensor, k_positions: Tensor) -> Tensor | None:
+        masks = [s.mask(q_positions, k_positions) for s in self.schemes]
+        masks = [m for m in masks if m is not None]
+        return None if not masks else torch.stack(torch.broadcast_tensors(*masks)).all(0)
+
+    def adjust_scores(
+        self, scores: Tensor, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor
+    ) -> Tensor:
+        for scheme in self.schemes:
+            scores = scheme.adjust_scores(scores, q, k, q_positions, k_positions)
+        return scores
+
+    def adjust_output(
+        self, out: Tensor, weights: Tensor, q_positions: Tensor, k_positions: Tensor
+    ) -> Tensor:
+        for scheme in self.schemes:
+            out = scheme.adjust_output(out, weights, q_positions, k_positions)
+        return out
+
+    def _total(self, form: Callable[[PositionScheme], Tensor | None]) -> Tensor | None:
+        terms = [term for term in map(form, self.schemes) if term is not None]
+        return sum(terms[1:], terms[0]) if terms else None
+
+
+class SlidingWindow(PositionScheme):
+    """A window of W visible keys, the token itself included: |query - key| < W.
+
+    Raises `ValueError` if W < 1.
+    """
+
+    def __init__(self, window: int, dims: AttentionDims | None = None) -> None:
+        super().__init__(dims=dims)
+        if window < 1:
+            raise ValueError(f"a window needs at least 1 key (the token itself), got {window}")
+        self.window = window
+
+
+def with_span(scheme: PositionScheme, window: int | None) -> PositionScheme:
+    """`scheme` seen through a window of `window` keys, or unchanged for None (full attention).
+
+    Raises `ValueError` if a layer of the scheme already sets its own window: the span would act on
+    some layers and not on others without saying so.
+    """
+    if window is None:
+        return scheme
+    n_layers = scheme.dims.n_layers if scheme.dims else 1
+    windows = [scheme.for_layer(i).window for i in range(n_layers)]
+    if any(w is not None for w in windows):
+        shown = ", ".join("full" if w is None else str(w) for w in windows)
+        raise ValueError(
+            f"{type(scheme).__name__} sets a span for each layer itself ({shown}); "
+            "use span=full and change the scheme's own windows"
+        )
+    return Compose(scheme, SlidingWindow(window, scheme.dims))
+
+
+def _smallest(values: Iterable[int | None]) -> int | None:
+    present = [v for v in values if v is not None]
+    return min(present, default=None)

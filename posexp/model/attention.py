@@ -1,0 +1,56 @@
+"""One attention layer: the page that everyone reads.
+
+Shapes: B batch, T tokens, D model width, H query heads, G key/value heads, d head width.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from posexp.dims import AttentionDims
+from posexp.model.kernels import Kernel
+from posexp.model.layout import Layout
+from posexp.scheme import PositionScheme
+
+
+class Attention(nn.Module):
+    """Multi-head attention: H query heads on G key/value heads (MHA G = H, MQA G = 1, else GQA).
+
+    The scheme transforms queries and keys; everything else that it does, the kernel carries out.
+    """
+
+    def __init__(self, dims: AttentionDims, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dims = dims
+        self.dropout = dropout
+        d_kv = dims.n_kv_heads * dims.d_head
+        self.query = nn.Linear(dims.d_model, dims.d_model, bias=False)
+        self.key = nn.Linear(dims.d_model, d_kv, bias=False)
+        self.value = nn.Linear(dims.d_model, d_kv, bias=False)
+        self.out = nn.Linear(dims.d_model, dims.d_model, bias=False)
+
+    def forward(
+        self, x: Tensor, scheme: PositionScheme, layout: Layout, kernel: Kernel, prepared: object
+    ) -> Tensor:
+        """(B, T, D) -> (B, T, D). `prepared` is what `kernel` made of the scheme and the layout."""
+        batch, length, d_model = x.shape
+
+        def heads(projected: Tensor) -> Tensor:  # (B, T, heads * d) -> (B, heads, T, d)
+            return projected.view(batch, length, -1, self.dims.d_head).transpose(1, 2)
+
+        q, k, v = heads(self.query(x)), heads(self.key(x)), heads(self.value(x))
+        # Autocast would round a scheme's float32 angles and biases to bfloat16: an ALiBi bias of
+        # -2047 and one of -2040 become equal. So it ends where positions begin.
+        with torch.autocast(x.device.type, enabled=False):
+            q = q * logit_scale(scheme, self.dims)
+            q = scheme.transform_query(q, layout.q_positions)
+            k = scheme.transform_key(k, layout.k_positions)
+            dropout = self.dropout if self.training else 0.0
+            attended = kernel.attend(q, k, v, prepared, dropout)
+        return self.out(attended.transpose(1, 2).reshape(batch, length, d_model))
+
+
+def logit_scale(scheme: PositionScheme, dims: AttentionDims) -> float:
+    """The factor on queries: the scheme's own, or 1/sqrt(d)."""
+    return dims.d_head**-0.5 if scheme.logit_scale is None else scheme.logit_scale

@@ -1,0 +1,132 @@
+"""The definition: dense attention, any scheme, in float32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from posexp.model.kernels.kernel import unhonoured
+from posexp.model.layout import Layout
+from posexp.scheme import ACTIONS, PositionScheme
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Every distance of a layout once, and where each stands: n[index] = query - key position.
+
+    n is (N,). index is (T, S), or (B, T, S) where positions differ between rows.
+    """
+
+    n: Tensor
+    index: Tensor
+
+    @classmethod
+    def of(cls, layout: Layout) -> Distances:
+        """N = T + S - 1 index differences where positions are consecutive, else the unique ones."""
+        device = layout.q_positions.device
+        n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
+        if layout.consecutive:
+            # The last query and the last key stand at one position (P14).
+            queries = torch.arange(n_keys - n_queries, n_keys, device=device)
+            keys = torch.arange(n_keys, device=device)
+            n = torch.arange(1 - n_queries, n_keys, device=device)
+            return cls(n, queries[:, None] - keys + n_queries - 1)
+        n, index = torch.unique(layout.distance(), return_inverse=True)
+        return cls(n, index)
+
+    def spread(self, by_distance: Tensor) -> Tensor:
+        """(H, N) -> (H, T, S) or (B, H, T, S)."""
+        spread = by_distance[:, self.index]
+        return spread if self.index.ndim == 2 else spread.movedim(0, 1)
+
+    def gather(self, scores: Tensor) -> Tensor:
+        """One score per query and distance (B, H, T, N) -> one per query and key (B, H, T, S)."""
+        index = self.index if self.index.ndim == 2 else self.index[:, None]
+        return scores.gather(-1, index.expand(*scores.shape[:-1], index.shape[-1]))
+
+    def collect(self, weights: Tensor) -> Tensor:
+        """The transpose of `gather`: (B, H, T, S) -> (B, H, T, N), summing equal distances."""
+        index = self.index if self.index.ndim == 2 else self.index[:, None]
+        zeros = weights.new_zeros(*weights.shape[:-1], len(self.n))
+        return zeros.scatter_add(-1, index.expand(weights.shape), weights)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What one forward pass computes once for all layers with one scheme."""
+
+    scheme: PositionScheme
+    layout: Layout
+    visible: Tensor | None  # (T, S) or (B, 1, T, S)
+    bias: Tensor | None  # (H, T, S) or (B, H, T, S)
+    distances: Distances | None
+    keys: Tensor | None  # (H or 1, N, d)
+    values: Tensor | None  # (H or 1, N, d)
+
+
+class EagerKernel:
+    """softmax(q (k + a_n)^T + b) (v + c_n), with every step of the contract, in float32."""
+
+    name = "eager"
+    honours = frozenset(ACTIONS)
+
+    def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
+        return unhonoured(self, scheme)
+
+    def accepts(self, layout: Layout) -> bool:
+        return True
+
+    def prepare(self, scheme: PositionScheme, layout: Layout) -> Prepared:
+        q_positions, k_positions = layout.q_positions, layout.k_positions
+        acts_on = scheme.acts_on
+        by_distance = acts_on & {
+            "distance_slopes",
+            "distance_bias",
+            "distance_keys",
+            "distance_values",
+        }
+        distances = Distances.of(layout) if by_distance else None
+        bias = keys = values = None
+        if "bias" in acts_on:
+            bias = scheme.bias(q_positions, k_positions)
+        elif distances is not None:
+            bias = scheme.distance_bias(distances.n)
+            bias = None if bias is None else distances.spread(bias)
+        if distances is not None:
+            keys, values = scheme.distance_keys(distances.n), scheme.distance_values(distances.n)
+        visible = layout.visible(scheme.mask(q_positions, k_positions))
+        return Prepared(scheme, layout, visible, bias, distances, keys, values)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Prepared, dropout: float) -> Tensor:
+        dtype, groups = q.dtype, q.shape[1] // k.shape[1]
+        k, v = k.repeat_interleave(groups, 1).float(), v.repeat_interleave(groups, 1).float()
+        q = q.float()
+        positions = (prepared.layout.q_positions, prepared.layout.k_positions)
+
+        scores = q @ k.mT
+        if prepared.keys is not None:
+            scores = scores + prepared.distances.gather(q @ prepared.keys.float().mT)
+        if prepared.bias is not None:
+            scores = scores + prepared.bias.float()
+        visible = prepared.visible
+        if visible is not None:
+            scores = scores.masked_fill(~visible, -torch.inf)
+        scores = prepared.scheme.adjust_scores(scores, q, k, *positions)
+        weights = softmax(scores, visible)
+        weights = F.dropout(weights, dropout)
+        out = weights @ v
+        if prepared.values is not None:
+            out = out + prepared.distances.collect(weights) @ prepared.values.float()
+        return prepared.scheme.adjust_output(out, weights, *positions).to(dtype)
+
+
+def softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
+    """Softmax over keys; a row that sees no key gets zeros, and finite gradients."""
+    if visible is None:
+        return scores.softmax(-1)
+    sees_any = visible.any(-1, keepdim=True)
+    scores = scores.masked_fill(~visible, -torch.inf).masked_fill(~sees_any, 0.0)
+    return scores.softmax(-1).masked_fill(~sees_any, 0.0)

@@ -1,0 +1,95 @@
+"""Where the queries and keys of one forward pass stand, said by the caller.
+
+T query positions, S key positions, B batch. The caller states what it knows (padding, documents,
+whether position differences equal index differences), so no kernel inspects tensors to find out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of queries and keys, and which of them may meet.
+
+    q_positions, k_positions
+        (T,) and (S,), or (B, T) and (B, S) where rows differ. They count real tokens.
+    real_keys
+        (B, S) bool, False = padding; None if every key is a token.
+    q_documents, k_documents
+        (B, T) and (B, S): a query sees only keys of its own document; None for one document.
+    consecutive
+        For every visible pair, the position difference equals the index difference. True for plain,
+        left-padded and packed rows; False for remapped positions.
+    """
+
+    q_positions: Tensor
+    k_positions: Tensor
+    causal: bool = True
+    real_keys: Tensor | None = None
+    q_documents: Tensor | None = None
+    k_documents: Tensor | None = None
+    consecutive: bool = True
+
+    @classmethod
+    def of_tokens(
+        cls,
+        tokens: Tensor,
+        *,
+        causal: bool = True,
+        real: Tensor | None = None,
+        documents: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Layout:
+        """The layout of a whole sequence attending to itself.
+
+        `real` (B, T) marks tokens that are not padding: positions then count real tokens from 0.
+        `documents` (B, T) numbers the documents of packed rows; give their restarting `positions`.
+        Other `positions`, (T,) or (B, T), are taken as remapped: not consecutive.
+        """
+        consecutive = positions is None or documents is not None
+        if positions is None:
+            if documents is not None:
+                raise ValueError("packed documents need their positions, restarting in each")
+            if real is None:
+                positions = torch.arange(tokens.shape[-1], device=tokens.device)
+            else:
+                positions = (real.long().cumsum(-1) - 1).clamp(min=0)
+        return cls(positions, positions, causal, real, documents, documents, consecutive)
+
+    @property
+    def is_plain(self) -> bool:
+        """One document, no padding, as many queries as keys, positions in order."""
+        same_rows = self.q_positions.shape[-1] == self.k_positions.shape[-1]
+        return same_rows and self.consecutive and not self.needs_rows
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether visibility differs between the rows of a batch."""
+        return self.real_keys is not None or self.q_documents is not None
+
+    def distance(self) -> Tensor:
+        """n = query - key position: (T, S), or (B, T, S) where rows differ."""
+        return self.q_positions[..., :, None] - self.k_positions[..., None, :]
+
+    def visible(self, scheme_mask: Tensor | None = None) -> Tensor | None:
+        """True = attend: (T, S) or (B, 1, T, S); None if everything is visible.
+
+        Causality, padding and documents always apply, and `scheme_mask` as well.
+        """
+        visible = self.distance() >= 0 if self.causal else None
+        if scheme_mask is not None:
+            visible = scheme_mask if visible is None else visible & scheme_mask
+        if self.q_documents is not None:
+            same = self.q_documents[:, :, None] == self.k_documents[:, None, :]
+            visible = same if visible is None else visible & same
+        if self.real_keys is not None:
+            real = self.real_keys[:, None, :]
+            visible = real if visible is None else visible & real
+        if visible is not None and visible.ndim == 3:
+            visible = visible[:, None]
+        return visible

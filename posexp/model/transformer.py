@@ -1,0 +1,161 @@
+"""A pre-norm transformer around the attention page.
+
+Shapes: B batch, T tokens, D model width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from posexp.dims import AttentionDims
+from posexp.model.attention import Attention
+from posexp.model.config import ModelConfig
+from posexp.model.kernels import Kernel, choose_kernel
+from posexp.model.kernels.choice import kernel_for_layout
+from posexp.model.layout import Layout
+from posexp.scheme import PositionScheme
+
+
+class FeedForward(nn.Module):
+    """GELU, or SwiGLU (Shazeer 2020): (silu(x W_g) * x W_u) W_d."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        width = config.feed_forward_width
+        gated = config.activation == "swiglu"
+        self.gate = nn.Linear(config.d_model, width, bias=False) if gated else None
+        self.up = nn.Linear(config.d_model, width, bias=False)
+        self.down = nn.Linear(width, config.d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        hidden = F.gelu(self.up(x)) if self.gate is None else F.silu(self.gate(x)) * self.up(x)
+        return self.down(hidden)
+
+
+class Block(nn.Module):
+    """x + attention(norm(x)), then x + feed_forward(norm(x))."""
+
+    def __init__(self, config: ModelConfig, dims: AttentionDims) -> None:
+        super().__init__()
+        self.attention_norm = make_norm(config)
+        self.attention = Attention(dims, config.attention_dropout)
+        self.feed_forward_norm = make_norm(config)
+        self.feed_forward = FeedForward(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, scheme: PositionScheme, layout: Layout, kernel: Kernel, prepared: object
+    ) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        attended = self.attention(self.attention_norm(x), scheme, layout, kernel, prepared)
+        x = x + self.dropout(attended)
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+
+
+class Transformer(nn.Module):
+    """Tokens to logits, with one position scheme that every block is handed.
+
+    Raises `IllegalKernelError` if the kernel that `config.kernel` asks for cannot serve the scheme.
+    """
+
+    def __init__(
+        self, config: ModelConfig, scheme: PositionScheme, vocabulary: int, context_length: int
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.dims = config.dims(context_length)
+        self.scheme = scheme
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config, self.dims) for _ in range(config.n_layers))
+        self.norm = make_norm(config)
+        tied = config.tie_embeddings
+        self.head = None if tied else nn.Linear(config.d_model, vocabulary, bias=False)
+        #: The kernel of each layer; its name is recorded with every result.
+        self.kernels = [
+            choose_kernel(
+                config.kernel, scheme.for_layer(i), config.causal, config.attention_dropout
+            )
+            for i in range(config.n_layers)
+        ]
+
+    @property
+    def max_length(self) -> int | None:
+        """The number of positions that the scheme defines, or None for no limit."""
+        return self.scheme.max_length
+
+    def forward(
+        self,
+        tokens: Tensor,
+        *,
+        real: Tensor | None = None,
+        documents: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """(B, T) token ids -> float32 logits (B, T, V).
+
+        real
+            (B, T) bool, False for padding on the left. Positions then count real tokens.
+        documents, positions
+            (B, T) each, for packed rows: the number of each token's document, and its place in it.
+
+        Raises `ValueError` beyond the positions that the scheme defines.
+        """
+        length = tokens.shape[-1]
+        if self.max_length is not None and length > self.max_length:
+            raise ValueError(
+                f"{length} positions were asked of a scheme that defines {self.max_length}"
+            )
+        layout = Layout.of_tokens(
+            tokens,
+            causal=self.config.causal,
+            real=real,
+            documents=documents,
+            positions=positions,
+        )
+        layout = remapped(layout, self.scheme)
+        x = self.embedding(tokens) * self.config.input_scale
+        x = self.dropout(self.scheme.embed(x, layout.q_positions))
+
+        prepared: dict[tuple[PositionScheme, str], object] = {}
+        for i, block in enumerate(self.blocks):
+            scheme = self.scheme.for_layer(i)
+            kernel = kernel_for_layout(self.kernels[i], layout, self.config.kernel)
+            key = (scheme, kernel.name)
+            if key not in prepared:
+                with torch.autocast(x.device.type, enabled=False):
+                    prepared[key] = kernel.prepare(scheme, layout)
+            x = block(x, scheme, layout, kernel, prepared[key])
+        return self.logits(self.norm(x))
+
+    def logits(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, V), in float32 whatever the precision before."""
+        weight = self.embedding.weight if self.head is None else self.head.weight
+        with torch.autocast(x.device.type, enabled=False):
+            return F.linear(x.float(), weight.float())
+
+
+def remapped(layout: Layout, scheme: PositionScheme) -> Layout:
+    """The layout with the scheme's own positions, if it remaps them."""
+    if "remap_positions" not in scheme.acts_on:
+        return layout
+    positions = scheme.remap_positions(layout.q_positions)
+    return Layout(
+        positions,
+        positions,
+        layout.causal,
+        layout.real_keys,
+        layout.q_documents,
+        layout.k_documents,
+        consecutive=False,
+    )
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """LayerNorm without biases, or RMSNorm."""
+    if config.norm == "rmsnorm":
+        return nn.RMSNorm(config.d_model, eps=1e-6)
+    return nn.LayerNorm(config.d_model, bias=False)
