@@ -1,0 +1,225 @@
+"""One job in its own directory: train, evaluate, record. `python -m posexp.job DIR` runs it.
+
+Exit codes: 0 completed (a diverged run is a result too), 1 failed, 130 interrupted and saved.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from posexp.data.documents import Corpus
+from posexp.data.load import load_corpus
+from posexp.evaluation.evaluate import evaluate
+from posexp.registry import PluginError
+from posexp.report import strict
+from posexp.tracking.loggers import finish, log_evaluation, make_loggers
+from posexp.training.build import JobPlan, build_model, check_job
+from posexp.training.checkpoints import LAST
+from posexp.training.fit import Fitted, fit
+from posexp.training.machine import resolve_machine, use_machine
+from posexp.training.module import LanguageModule
+from posexp.training.precision import EvaluatedModel
+from posexp.training.provenance import check_provenance, make_provenance, record_facts
+
+__all__ = ["JobPlan", "check_job", "main", "resolve_machine", "resume_job", "run_job"]
+
+COMPLETED, FAILED, INTERRUPTED = 0, 1, 130
+
+
+def run_job(directory: Path, config: Mapping[str, Any]) -> int:
+    """Run a resolved config from the start in `directory`, which must hold no earlier run."""
+    if (directory / "provenance.json").exists():
+        raise ValueError(
+            f"{directory} already holds a run; go on with: {resume_command(directory)}"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / "config.json", dict(config))
+    corpus = load_corpus(config["data"])
+    provenance = make_provenance(config, corpus)
+    if is_first_rank():
+        write_json(directory / "provenance.json", provenance)
+    return _recorded(directory, config, corpus, provenance, checkpoint=None)
+
+
+def resume_job(directory: Path) -> int:
+    """Go on in `directory` from its last checkpoint, or from the start if it has none.
+
+    Raises `ValueError` if the directory holds no run or the corpus changed, `PluginError` if the
+    scheme is gone.
+    """
+    provenance = strict.read(directory / "provenance.json")
+    if provenance is None:
+        raise ValueError(f"{directory} holds no run to go on with (no provenance.json)")
+    status = strict.read(directory / "status.json") or {}
+    if status.get("status") in ("completed", "diverged"):
+        print(f"{directory} is already {status['status']}: nothing to do")
+        return COMPLETED
+    config = provenance["config"]
+    corpus = load_corpus(config["data"])
+    for warning in check_provenance(provenance, corpus):
+        print(f"warning: {warning}", file=sys.stderr)
+    checkpoint = directory / LAST
+    if is_first_rank():
+        keep_metrics(directory)
+    start = checkpoint if checkpoint.is_file() else None
+    return _recorded(directory, config, corpus, provenance, start)
+
+
+def _recorded(
+    directory: Path,
+    config: Mapping[str, Any],
+    corpus: Corpus,
+    provenance: Mapping[str, Any],
+    checkpoint: Path | None,
+) -> int:
+    """Run, and write how it ended into status.json whatever happens."""
+    started = time.monotonic()
+
+    def record(status: str, returncode: int | None, error: str | None = None) -> None:
+        if is_first_rank():
+            seconds = round(time.monotonic() - started, 2)
+            outcome = {"status": status, "returncode": returncode, "seconds": seconds}
+            write_json(directory / "status.json", outcome | {"error": error})
+
+    record("running", None)
+    try:
+        ended = _train_and_evaluate(directory, config, corpus, provenance, checkpoint)
+    except Exception as error:
+        traceback.print_exc()
+        record("failed", FAILED, f"{type(error).__name__}: {error}")
+        return FAILED
+    except KeyboardInterrupt:
+        record("interrupted", INTERRUPTED, "stopped at once")
+        print(f"stopped; go on from the last checkpoint with: {resume_command(directory)}")
+        return INTERRUPTED
+    returncode = INTERRUPTED if ended == "interrupted" else COMPLETED
+    record(ended, returncode)
+    return returncode
+
+
+def _train_and_evaluate(
+    directory: Path,
+    config: Mapping[str, Any],
+    corpus: Corpus,
+    provenance: Mapping[str, Any],
+    checkpoint: Path | None,
+) -> str:
+    use_machine(config)
+    trainer = config["trainer"]
+    print(
+        f"precision {trainer['precision']} on {trainer['accelerator']} "
+        f"({trainer['devices']} device(s), {trainer['threads']} thread(s))"
+    )
+    model = build_model(config)
+    loggers = make_loggers(directory, config, provenance["run_id"]) if is_first_rank() else []
+    returncode = FAILED
+    try:
+        module = LanguageModule(model, config, provenance)
+        fitted = fit(module, corpus, config, directory, loggers, checkpoint)
+        if fitted.interrupted:
+            print(f"saved at step {fitted.step}; go on with: {resume_command(directory)}")
+            returncode = INTERRUPTED
+            return "interrupted"
+        if not is_first_rank():
+            return "completed"
+        device = torch.device("cuda" if trainer["accelerator"] == "gpu" else "cpu")
+        evaluation, arrays = evaluate(
+            EvaluatedModel(model, trainer["precision"], device),
+            corpus,
+            config["evaluation"],
+            context_length=trainer["context_length"],
+            bos=config["data"]["bos"],
+            device=device,
+        )
+        np.savez(directory / "anchors.npz", **arrays)
+        facts = record_facts(config, provenance, model, tokens_seen(config, fitted.step))
+        result = {
+            "facts": facts,
+            "training": training_record(config, fitted),
+            "evaluation": evaluation,
+        }
+        write_json(directory / "result.json", result)
+        log_evaluation(loggers, evaluation, fitted.step)
+        returncode = COMPLETED
+        diverged = fitted.diverged or any(
+            row["status"] == "diverged" for row in evaluation["anchored"]
+        )
+        return "diverged" if diverged else "completed"
+    finally:
+        finish(loggers, returncode)
+
+
+def training_record(config: Mapping[str, Any], fitted: Fitted) -> dict[str, Any]:
+    """What training cost and where it ended."""
+    return {
+        "steps": fitted.step,
+        "tokens_seen": tokens_seen(config, fitted.step),
+        "seconds": fitted.seconds,
+        "tokens_per_second": fitted.tokens_per_second,
+        "train_loss": fitted.metrics.get("train/loss"),
+        "val_bits_per_byte": fitted.metrics.get("val/bits_per_byte"),
+    }
+
+
+def tokens_seen(config: Mapping[str, Any], steps: int) -> int:
+    """Tokens in the windows of `steps` steps, BOS included."""
+    return steps * config["trainer"]["batch_size"] * config["trainer"]["context_length"]
+
+
+def resume_command(directory: Path) -> str:
+    """What a user types to go on."""
+    return f"posexp train --resume {directory}"
+
+
+def keep_metrics(directory: Path) -> None:
+    """Set the metrics of the interrupted part aside: the CSV logger starts its file anew."""
+    metrics = directory / "metrics.csv"
+    if metrics.exists():
+        part = 1
+        while (kept := directory / f"metrics.part{part}.csv").exists():
+            part += 1
+        metrics.rename(kept)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write strict JSON whole or not at all: a reader never sees half a file."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(strict.dumps(value), encoding="utf-8")
+    os.replace(partial, path)
+
+
+def is_first_rank() -> bool:
+    """Whether this process writes files and talks: rank 0, or the only one."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run or go on with the job whose directory holds `config.json`."""
+    directory = Path((sys.argv[1:] if arguments is None else arguments)[0])
+    try:
+        if (directory / "provenance.json").exists():
+            return resume_job(directory)
+        config = strict.read(directory / "config.json")
+        if config is None:
+            raise ValueError(f"{directory} holds no config.json")
+        return run_job(directory, config)
+    except (ValueError, PluginError) as error:
+        traceback.print_exc()
+        write_json(
+            directory / "status.json",
+            {"status": "failed", "returncode": FAILED, "seconds": 0, "error": str(error)},
+        )
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

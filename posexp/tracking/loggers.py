@@ -1,0 +1,120 @@
+"""The loggers of one job: CSV always, and one W&B run unless `tracking=csv`."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytorch_lightning.loggers import CSVLogger, Logger, WandbLogger
+
+MODES = ("auto", "online", "offline", "disabled")
+#: Without a network `wandb.init` blocks for minutes; this asks first.
+CONNECT_SECONDS = 3
+
+
+def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> list[Logger]:
+    """CSV in `directory/metrics.csv`, and a W&B run in `directory/wandb`.
+
+    The W&B run has the sweep as its group, the choices and the seed as its name, and the whole
+    nested config. `run_id` continues the run of a resumed job.
+    """
+    loggers: list[Logger] = [CSVLogger(directory, name="", version="")]
+    tracking = config["tracking"]
+    if tracking["name"] == "wandb":
+        mode = wandb_mode(tracking["mode"])
+        if mode != "disabled":
+            loggers.append(
+                WandbLogger(
+                    project=tracking["project"],
+                    entity=tracking["entity"],
+                    group=tracking["group"] or directory.parent.name,
+                    name=run_name(config),
+                    tags=[*tracking["tags"], *choices(config)],
+                    id=run_id,
+                    resume="allow",
+                    offline=mode == "offline",
+                    save_dir=directory,
+                    config=dict(config),
+                )
+            )
+    return loggers
+
+
+def check_tracking(tracking: Mapping[str, Any]) -> None:
+    """Raise `ValueError` for a W&B mode that does not exist."""
+    if tracking["name"] == "wandb" and tracking["mode"] not in MODES:
+        raise ValueError(f"tracking.mode={tracking['mode']} is unknown; valid: {', '.join(MODES)}")
+
+
+def choices(config: Mapping[str, Any]) -> list[str]:
+    """What was chosen, for names and tags: the scheme, and the span where it is not full."""
+    span = config["span"]["name"]
+    return [config["scheme"]["name"], *([] if span == "full" else [span])]
+
+
+def run_name(config: Mapping[str, Any]) -> str:
+    """`rope-sliding-seed0`."""
+    return "-".join([*choices(config), f"seed{config['seed']}"])
+
+
+def wandb_mode(asked: str) -> str:
+    """`auto` is online for someone who is logged in and can reach the server, else offline.
+
+    `WANDB_MODE` in the environment decides before `auto` does. Never waits longer than a few
+    seconds and never asks.
+    """
+    if asked == "auto":
+        asked = os.environ.get("WANDB_MODE", "auto")
+    if asked in ("offline", "disabled", "dryrun"):
+        return "disabled" if asked == "disabled" else "offline"
+    import wandb
+
+    if not wandb.api.api_key:
+        if asked == "online":
+            warnings.warn(
+                "W&B: online was asked for, but nobody is logged in (wandb login); recording "
+                "offline instead, wandb sync uploads it later",
+                stacklevel=2,
+            )
+        return "offline"
+    server = urlsplit(wandb.setup().settings.base_url)
+    try:
+        port = server.port or (443 if server.scheme == "https" else 80)
+        socket.create_connection((server.hostname, port), CONNECT_SECONDS).close()
+    except OSError:
+        warnings.warn(
+            f"W&B: {server.hostname} cannot be reached; recording offline instead, "
+            "wandb sync uploads it later",
+            stacklevel=2,
+        )
+        return "offline"
+    return "online"
+
+
+def log_evaluation(loggers: list[Logger], evaluation: Mapping[str, Any], step: int) -> None:
+    """Loss against length: summary values in every logger, a line plot in W&B."""
+    losses = {
+        row["length"]: row["bits_per_byte"]
+        for row in evaluation["anchored"]
+        if row["bits_per_byte"] is not None
+    }
+    for logger in loggers:
+        logger.log_metrics({f"eval/bits_per_byte_{n}": x for n, x in losses.items()}, step)
+        if isinstance(logger, WandbLogger):
+            import wandb
+
+            table = wandb.Table(columns=["length", "bits per byte"], data=list(losses.items()))
+            plot = wandb.plot.line(table, "length", "bits per byte", title="Loss against length")
+            logger.experiment.log({"eval/loss_by_length": plot})
+
+
+def finish(loggers: list[Logger], returncode: int) -> None:
+    """Close the W&B run, so that the next job of this process cannot write into it."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger.experiment.finish(exit_code=returncode)

@@ -1,0 +1,1 @@
+"""Training: one job from its resolved config to weights, on Lightning."""

@@ -1,0 +1,103 @@
+"""From a resolved config to a model, and the checks that come before any training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from posexp.compose import with_span
+from posexp.data.lengths import check_lengths
+from posexp.data.load import load_corpus
+from posexp.data.sampler import check_batch
+from posexp.data.tokens import VOCABULARY
+from posexp.evaluation.settings import check_evaluation, eval_lengths
+from posexp.model import ModelConfig, Transformer
+from posexp.model.init import init_weights
+from posexp.registry import build_scheme
+from posexp.scheme import PositionScheme
+from posexp.tracking.loggers import check_tracking
+from posexp.training.optimizer import check_optimizer
+
+POSITIVE = ("context_length", "max_steps", "log_every", "val_windows", "checkpoint_every")
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """What a job will be, known without running it."""
+
+    parameters: int
+    scheme_parameters: int
+    kernels: list[str]  # of each layer
+    tokens: int  # seen in training
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """Weights and AdamW's two moments, float32."""
+        return 3 * 4 * self.parameters
+
+
+def make_model(config: Mapping[str, Any]) -> Transformer:
+    """The transformer of a resolved config, its weights not yet drawn.
+
+    Raises `ValueError` or `PluginError` for what cannot work.
+    """
+    sizes = ModelConfig(**config["model"])
+    context_length = config["trainer"]["context_length"]
+    scheme = build_scheme(config["scheme"], sizes.dims(context_length))
+    if scheme.max_length is not None and scheme.max_length < context_length:
+        raise ValueError(
+            f"{config['scheme']['name']} defines {scheme.max_length} positions, fewer than "
+            f"trainer.context_length={context_length}"
+        )
+    scheme = with_span(scheme, config["span"]["window"])
+    return Transformer(sizes, scheme, VOCABULARY, context_length)
+
+
+def build_model(config: Mapping[str, Any]) -> Transformer:
+    """The transformer of a resolved config with its initial weights."""
+    model = make_model(config)
+    init_weights(model, config["seed_init"])
+    return model
+
+
+def check_job(config: Mapping[str, Any]) -> JobPlan:
+    """Everything that can be known to be wrong with a job before it runs.
+
+    Raises `ValueError` or `PluginError` with one message; gives the plan of a job that can run.
+    """
+    trainer = config["trainer"]
+    for name in POSITIVE:
+        if trainer[name] < 1:
+            raise ValueError(f"trainer.{name} must be at least 1, got {trainer[name]}")
+    if trainer["val_every"] is not None and trainer["val_every"] < 1:
+        raise ValueError(
+            f"trainer.val_every must be at least 1, or null for never, got {trainer['val_every']}"
+        )
+    check_batch(trainer["batch_size"], trainer["accumulate"], trainer["devices"])
+    check_optimizer(config["optimizer"])
+    check_tracking(config["tracking"])
+    if not config["model"]["causal"]:
+        raise ValueError(
+            "model.causal=false with next-token loss would leak: every position sees its own "
+            "target; set model.causal=true"
+        )
+    with torch.device("meta"):
+        model = make_model(config)
+    corpus = load_corpus(config["data"])
+    longest = max(eval_lengths(config["evaluation"], trainer["context_length"]))
+    check_lengths(corpus, config["evaluation"]["split"], longest, trainer["context_length"])
+    check_evaluation(config["evaluation"], trainer["context_length"], corpus)
+    return JobPlan(
+        parameters=count_parameters(model),
+        scheme_parameters=count_parameters(model.scheme),
+        kernels=[kernel.name for kernel in model.kernels],
+        tokens=trainer["max_steps"] * trainer["batch_size"] * trainer["context_length"],
+    )
+
+
+def count_parameters(module: torch.nn.Module | PositionScheme) -> int:
+    """Trainable numbers, each shared parameter once."""
+    return sum(p.numel() for p in module.parameters())

@@ -1,0 +1,113 @@
+"""What happens around the steps: progress shown, and Ctrl-C answered with a checkpoint."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.callbacks import Callback
+from tqdm import tqdm
+
+
+class Progress(Callback):
+    """Steps, loss, tokens per second and time left: a bar on a terminal, else a line now and then.
+
+    `tokens_per_step` is global: batch size times context length.
+    """
+
+    #: Lines in a log file, spread over the run.
+    LINES = 10
+
+    def __init__(self, tokens_per_step: int) -> None:
+        self.tokens_per_step = tokens_per_step
+        self.seconds = 0.0
+        self.steps = 0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Over the steps of this process, validation and checkpoints included."""
+        return self.steps * self.tokens_per_step / self.seconds if self.seconds else 0.0
+
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        self._first, self._started = trainer.global_step, time.monotonic()
+        self._last = self._first
+        self._bar = tqdm(
+            total=trainer.max_steps,
+            initial=self._first,
+            unit="step",
+            disable=not (trainer.is_global_zero and sys.stderr.isatty()),
+            dynamic_ncols=True,
+        )
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any, **__: Any
+    ) -> None:
+        step = trainer.global_step
+        if step == self._last:
+            return
+        self._last, self.steps = step, step - self._first
+        self.seconds = time.monotonic() - self._started
+        loss = float(trainer.callback_metrics.get("train/loss", float("nan")))
+        rate = f"{self.tokens_per_second:,.0f} tokens/s"
+        self._bar.set_postfix_str(f"loss {loss:.3f}, {rate}", refresh=False)
+        self._bar.update(1)
+        every = max(1, trainer.max_steps // self.LINES)
+        if self._bar.disable and trainer.is_global_zero and step % every == 0:
+            left = self.seconds / self.steps * (trainer.max_steps - step)
+            print(
+                f"step {step}/{trainer.max_steps}  loss {loss:.3f}  {rate}  {left:.0f} s left",
+                flush=True,
+            )
+
+    def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        self._bar.close()
+
+
+class GracefulStop(Callback):
+    """The first Ctrl-C (or SIGTERM) finishes the step, saves `path` and stops; a second one kills.
+
+    Stopping between optimizer steps keeps the resumed run equal to an uninterrupted one.
+    """
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.requested = False
+
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        self._previous = {s: signal.signal(s, self._request) for s in self.SIGNALS}
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+    ) -> None:
+        if self.requested and (batch_idx + 1) % trainer.accumulate_grad_batches == 0:
+            trainer.save_checkpoint(self.path)
+            trainer.should_stop = True
+
+    def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        self._restore()
+
+    def on_exception(
+        self, trainer: pl.Trainer, module: pl.LightningModule, error: BaseException
+    ) -> None:
+        self._restore()
+
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
+        print("\nstopping after this step; once more to stop at once", file=sys.stderr, flush=True)
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)

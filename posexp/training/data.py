@@ -1,0 +1,68 @@
+"""The training and validation windows as a LightningDataModule without sampler state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytorch_lightning as pl
+from torch.utils.data import DataLoader
+
+from posexp.data.documents import Corpus
+from posexp.data.sampler import StepSampler
+from posexp.data.windows import TrainingWindows
+
+#: Validation windows are the same for every seed and scheme.
+VALIDATION_SEED = 0
+
+
+class _WholeRun(StepSampler):
+    """Counts the batches of the whole run: Lightning goes on counting where a resumed run stopped,
+    and would call it finished at the length of what remains."""
+
+    def __len__(self) -> int:
+        return self.max_steps * self.accumulate
+
+
+class WindowsDataModule(pl.LightningDataModule):
+    """Sample n is a pure function of (seed_data, n); a resumed run starts at its step's first n."""
+
+    def __init__(self, corpus: Corpus, config: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.corpus = corpus
+        self.config = config
+
+    def train_dataloader(self) -> DataLoader:
+        trainer = self.config["trainer"]
+        n_samples = trainer["max_steps"] * trainer["batch_size"]
+        sampler = _WholeRun(
+            first_step=self.trainer.global_step,
+            max_steps=trainer["max_steps"],
+            batch_size=trainer["batch_size"],
+            accumulate=trainer["accumulate"],
+            rank=self.trainer.global_rank,
+            world_size=self.trainer.world_size,
+        )
+        return DataLoader(
+            self._windows("train", self.config["seed_data"], n_samples),
+            batch_sampler=sampler,
+            num_workers=trainer["workers"],
+            persistent_workers=trainer["workers"] > 0,
+            pin_memory=trainer["accelerator"] == "gpu",
+        )
+
+    def val_dataloader(self) -> DataLoader | list:
+        trainer = self.config["trainer"]
+        if trainer["val_every"] is None:
+            return []
+        windows = self._windows("val", VALIDATION_SEED, trainer["val_windows"])
+        return DataLoader(windows, batch_size=32)
+
+    def _windows(self, split: str, seed: int, size: int) -> TrainingWindows:
+        return TrainingWindows(
+            self.corpus.split(split),
+            context_length=self.config["trainer"]["context_length"],
+            seed_data=seed,
+            bos=self.config["data"]["bos"],
+            size=size,
+        )

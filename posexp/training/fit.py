@@ -1,0 +1,99 @@
+"""Lightning's Trainer, set up for one job."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+from pytorch_lightning.loggers import Logger
+
+from posexp.data.documents import Corpus
+from posexp.training.callbacks import GracefulStop, Progress
+from posexp.training.checkpoints import LAST, checkpoint_callback
+from posexp.training.data import WindowsDataModule
+from posexp.training.module import LanguageModule
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How a training run ended."""
+
+    step: int
+    seconds: float
+    tokens_per_second: float
+    metrics: dict[str, float]
+    interrupted: bool
+    diverged: bool
+
+
+def fit(
+    module: LanguageModule,
+    corpus: Corpus,
+    config: Mapping[str, Any],
+    directory: Path,
+    loggers: list[Logger],
+    checkpoint: Path | None = None,
+) -> Fitted:
+    """Train `module` to `max_steps`, from `checkpoint` if one is given."""
+    settings = config["trainer"]
+    quiet_lightning()
+    progress = Progress(settings["batch_size"] * settings["context_length"])
+    stop = GracefulStop(directory / LAST)
+    accumulate, val_every = settings["accumulate"], settings["val_every"]
+    trainer = pl.Trainer(
+        accelerator=settings["accelerator"],
+        devices=settings["devices"],
+        strategy=settings["strategy"],
+        precision=settings["precision"],
+        max_epochs=-1,
+        max_steps=settings["max_steps"],
+        accumulate_grad_batches=accumulate,
+        gradient_clip_val=config["optimizer"]["gradient_clip"],
+        val_check_interval=None if val_every is None else val_every * accumulate,
+        check_val_every_n_epoch=None,
+        limit_val_batches=0 if val_every is None else None,
+        num_sanity_val_steps=0,
+        log_every_n_steps=settings["log_every"],
+        use_distributed_sampler=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        logger=loggers,
+        default_root_dir=directory,
+        callbacks=[progress, stop, checkpoint_callback(directory, settings["checkpoint_every"])],
+    )
+    trainer.fit(
+        module,
+        datamodule=WindowsDataModule(corpus, config),
+        ckpt_path=checkpoint,
+        weights_only=True,
+    )
+    finished = trainer.global_step >= settings["max_steps"]
+    if finished:
+        trainer.save_checkpoint(directory / LAST)
+    return Fitted(
+        step=trainer.global_step,
+        seconds=progress.seconds,
+        tokens_per_second=progress.tokens_per_second,
+        metrics={name: float(value) for name, value in trainer.callback_metrics.items()},
+        interrupted=stop.requested and not finished,
+        diverged=module.diverged,
+    )
+
+
+def quiet_lightning() -> None:
+    """Drop Lightning's notices that say nothing about a run of ours."""
+    for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for message in (
+        r".*does not have many workers.*",  # windows are cut from memory
+        r".*Checkpoint directory .* exists and is not empty.*",  # a resumed job's own
+        r".*Experiment logs directory .* exists and is not empty.*",  # the job's directory
+        r".*The number of training batches .* is smaller than the logging interval.*",
+        r".*`isinstance\(treespec, LeafSpec\)` is deprecated.*",  # Lightning's own, on torch 2.13
+    ):
+        warnings.filterwarnings("ignore", message)

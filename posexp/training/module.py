@@ -1,0 +1,112 @@
+"""The LightningModule: next-token loss as a mean over real target tokens.
+
+Shapes: B windows in a micro-batch, T tokens in a window, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from posexp.model import Transformer
+from posexp.model.init import stream
+from posexp.training.optimizer import make_optimizer, scale_gradients
+
+#: A target that is not scored.
+IGNORED = -100
+
+
+class LanguageModule(pl.LightningModule):
+    """Trains `model` on next tokens.
+
+    Each micro-batch backpropagates the *sum* of its token losses. Before the optimizer step the
+    gradients are divided by the number of target tokens of all micro-batches and ranks, so every
+    token counts once, however tokens are spread over micro-batches. Lightning has by then divided
+    by the number of micro-batches and DDP by the number of ranks; both are undone.
+
+    `provenance` is stored in every checkpoint: the config, versions and fingerprints.
+    """
+
+    def __init__(
+        self, model: Transformer, config: Mapping[str, Any], provenance: Mapping[str, Any]
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.config = config
+        self.provenance = dict(provenance)
+        self.diverged = False
+        self._loss_sum: Tensor | float = 0.0
+        self._tokens: Tensor | int = 0
+
+    def on_train_batch_start(self, batch: Mapping[str, Tensor], batch_idx: int) -> None:
+        """Key dropout by (seed, sample, rank): the same whether or not the run was resumed."""
+        sample = int(batch["index"][0])
+        torch.manual_seed(stream(self.config["seed_data"], "dropout", sample, self.global_rank))
+
+    def training_step(self, batch: Mapping[str, Tensor], batch_idx: int) -> Tensor:
+        """The summed loss of a micro-batch."""
+        loss, tokens = summed_loss(self.model, batch)
+        self._loss_sum = self._loss_sum + loss.detach()
+        self._tokens = self._tokens + tokens
+        return loss
+
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Turn summed gradients into the mean over target tokens, before they are clipped."""
+        totals = torch.stack((self._loss_sum.double(), self._tokens.double()))
+        totals = self.trainer.strategy.reduce(totals, reduce_op="sum")
+        self._loss_sum, self._tokens = 0.0, 0
+        loss_sum, tokens = totals
+        divided_by = self.trainer.accumulate_grad_batches * self.trainer.world_size
+        scale_gradients(self.model, (divided_by / tokens.clamp(min=1)).float())
+        loss = loss_sum / tokens.clamp(min=1)
+        self.log("train/loss", loss.float(), prog_bar=True)
+        step = self.trainer.global_step
+        if step % self.config["trainer"]["log_every"] == 0 and not math.isfinite(loss):
+            self.diverged = True
+            self.trainer.should_stop = True
+
+    def validation_step(self, batch: Mapping[str, Tensor], batch_idx: int) -> None:
+        """Bits per byte over the validation windows, a mean over all their target tokens."""
+        loss, tokens = summed_loss(self.model, batch)
+        self._val_sum += loss.double()
+        self._val_tokens += tokens
+
+    def on_validation_epoch_start(self) -> None:
+        self._val_sum = torch.zeros((), dtype=torch.float64, device=self.device)
+        self._val_tokens = 0
+
+    def on_validation_epoch_end(self) -> None:
+        # Every rank reads every window, so there is nothing to reduce.
+        nats = self._val_sum / max(1, int(self._val_tokens))
+        self.log("val/bits_per_byte", (nats / math.log(2)).float(), prog_bar=True)
+
+    def configure_optimizers(self) -> Any:
+        """AdamW with warm-up and cosine, one schedule step per optimizer step."""
+        optimizer, schedule = make_optimizer(
+            self.model, self.config["optimizer"], self.config["trainer"]["max_steps"]
+        )
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": schedule, "interval": "step"},
+        }
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add plain provenance, so that `torch.load(weights_only=True)` opens the file."""
+        checkpoint["posexp"] = self.provenance
+
+
+def summed_loss(model: Transformer, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """Summed nats over the scored targets of a batch (B, T), and their number."""
+    packing = {k: batch[k] for k in ("documents", "positions") if k in batch}
+    logits = model(batch["inputs"], **packing)
+    targets = batch["targets"]
+    loss = F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+    )
+    return loss, (targets != IGNORED).sum()

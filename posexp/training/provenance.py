@@ -1,0 +1,108 @@
+"""Where a result comes from: versions, plugin, corpus and the whole config."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from posexp.data.documents import Corpus
+from posexp.model import Transformer
+from posexp.model.attention import logit_scale
+from posexp.registry import registry
+from posexp.training.build import count_parameters
+
+LIBRARIES = ("posexp", "torch", "pytorch-lightning", "hydra-core", "wandb")
+
+
+def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
+    """Plain values only: it goes into JSON and into every checkpoint."""
+    name = config["scheme"]["name"]
+    origin = registry().origins(name)[0]
+    return {
+        "config": config,
+        "run_id": secrets.token_hex(4),
+        "plugin": {
+            "scheme": name,
+            "distribution": origin.distribution,
+            "version": origin.version,
+        },
+        "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
+        "versions": {library: version(library) for library in LIBRARIES},
+    }
+
+
+def check_provenance(recorded: Mapping[str, Any], corpus: Corpus) -> list[str]:
+    """Warnings about what changed between a run and its resume.
+
+    Raises `PluginError` if the scheme is gone, `ValueError` if the corpus is another one.
+    """
+    name = recorded["plugin"]["scheme"]
+    registry().get(name)
+    if corpus.fingerprint != recorded["corpus"]["fingerprint"]:
+        raise ValueError(
+            f"the corpus {corpus.name} is not the one that this run was trained on: fingerprint "
+            f"{corpus.fingerprint[:12]} now, {recorded['corpus']['fingerprint'][:12]} then"
+        )
+    origin = registry().origins(name)[0]
+    now = {origin.distribution: origin.version}
+    then = {recorded["plugin"]["distribution"]: recorded["plugin"]["version"]}
+    now |= {library: version(library) for library in LIBRARIES}
+    then |= recorded["versions"]
+    return [
+        f"{library} was {then[library]} and is {now.get(library, 'gone')}: equality with an "
+        "uninterrupted run is not promised"
+        for library in then
+        if now.get(library) != then[library]
+    ]
+
+
+def record_facts(
+    config: Mapping[str, Any], provenance: Mapping[str, Any], model: Transformer, tokens_seen: int
+) -> dict[str, Any]:
+    """One flat row of everything that differs silently between papers."""
+    kernels = list(dict.fromkeys(kernel.name for kernel in model.kernels))
+    scales = dict.fromkeys(
+        logit_scale(model.scheme.for_layer(i), model.dims) for i in range(model.dims.n_layers)
+    )
+    facts = {
+        "scheme": config["scheme"]["name"],
+        "span": config["span"]["name"],
+        "seed": config["seed"],
+        "parameters": count_parameters(model),
+        "scheme_parameters": count_parameters(model.scheme),
+        "tokens_seen": tokens_seen,
+        "context_length": model.dims.context_length,
+        "n_heads": model.dims.n_heads,
+        "n_kv_heads": model.dims.n_kv_heads,
+        "logit_scale": list(scales)[0] if len(scales) == 1 else " ".join(map(str, scales)),
+        "embedding_scale": model.config.input_scale,
+        # Residual and embedding dropout; it falls on token and position vectors alike.
+        "dropout": model.config.dropout,
+        "lr": config["optimizer"]["lr"],
+        "lr_choice": "one value for every scheme, as configured",
+        "precision": config["trainer"]["precision"],
+        "kernel": " ".join(kernels),
+        "bos": config["data"]["bos"],
+        "corpus": provenance["corpus"]["name"],
+        "corpus_fingerprint": provenance["corpus"]["fingerprint"],
+        "plugin": f"{provenance['plugin']['distribution']} {provenance['plugin']['version']}",
+    }
+    facts |= {f"version.{k}": v for k, v in provenance["versions"].items()}
+    return facts | flatten(config)
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as `model.n_layers`; a list becomes its JSON-like text."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{name}.")
+        elif isinstance(value, list | tuple):
+            flat[name] = " ".join(map(str, value))
+        else:
+            flat[name] = value
+    # The sections' own top-level names would repeat the facts of the same name.
+    return {k: v for k, v in flat.items() if k not in ("scheme", "span", "seed")}
