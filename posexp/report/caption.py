@@ -1,0 +1,63 @@
+"""What a reader must know before believing a table or a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from posexp.report.comparison import Comparison
+from posexp.report.jobs import Job
+
+
+def caption(comparison: Comparison) -> list[str]:
+    """The conditions of the comparison and what they do not allow to be claimed, line by line."""
+    lines = [conditions(comparison)]
+    if any(comparison.differences.values()):
+        lines.append(
+            "Minus best: paired on the same targets and seed, ± 1 standard error of the test "
+            "text; under three of them: within noise."
+        )
+    if comparison.seeds > 1:
+        lines.append(
+            "Spread: standard deviation over seeds, apart from the standard error above; "
+            "95 %: t-interval of the mean, from three seeds on."
+        )
+    else:
+        lines.append(
+            "One seed: another initialisation or data order may change the order of the rows; "
+            "three seeds or more tell."
+        )
+    if comparison.ngram:
+        lines.append("n-gram: counted on the train split, measured on every byte of the split.")
+    return lines
+
+
+def conditions(comparison: Comparison) -> str:
+    """One line: corpus, T, tokens seen, what was scored, seeds."""
+    job = comparison.evaluated
+    if job is None:
+        return "No job has been evaluated yet."
+    facts, evaluation = job.facts, job.evaluation
+    parts = [
+        f"{facts.get('corpus', 'corpus not recorded')}, {evaluation.get('split', '?')} split",
+        f"T = {comparison.context_length}",
+        f"{tokens_seen(comparison.jobs)} tokens seen in training",
+        f"{evaluation.get('anchors', '?')} anchors x {evaluation.get('targets', '?')} targets",
+        f"bos={facts.get('bos', '?')}",
+    ]
+    parts.append("one seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds")
+    if excluded := evaluation.get("excluded_documents"):
+        parts.append(f"{excluded} too short documents excluded")
+    return ", ".join(parts) + "."
+
+
+def tokens_seen(jobs: Sequence[Job]) -> str:
+    """The tokens seen in training, as a range where the jobs differ."""
+    counts = sorted({n for job in jobs if (n := job.facts.get("tokens_seen")) is not None})
+    return " to ".join(dict.fromkeys(_short(n) for n in (counts[:1] + counts[-1:]))) or "?"
+
+
+def _short(n: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g}{unit}"
+    return f"{n:g}"

@@ -1,0 +1,129 @@
+"""What both figures share: a panel a comparison, log2 axis in tokens, T marked, n-gram line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from posexp.report.caption import conditions
+from posexp.report.comparison import Comparison
+from posexp.report.figures.margin import LINE_HEIGHT, EndLabel, label_ends
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 8.4, 0.68, 2.5, 0.75, 0.95  # inches
+MOST_NAMED = 6
+LOG_TICKS = [factor * 2.0**k for k in range(-4, 12) for factor in (1, 1.5)]
+NGRAM_STYLE: dict[str, Any] = {
+    "color": "0.45",
+    "linestyle": (0, (1, 1.5)),
+    "linewidth": 1.2,
+    "marker": "",
+}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The words of a panel."""
+
+    title: str
+    x_label: str
+    note: str
+
+
+def stack(comparisons: Sequence[Comparison]) -> tuple[Figure, list[tuple[Axes, float]]]:
+    """A figure with one panel a comparison, and each panel's height in inches."""
+    heights = [
+        max(3.1, LINE_HEIGHT * 1.15 * (len(comparison.settings) + 2)) for comparison in comparisons
+    ]
+    total = sum(heights) + len(heights) * (TOP + BOTTOM)
+    figure = Figure(figsize=(WIDTH, total))
+    panels, y = [], total
+    for height in heights:
+        y -= TOP + height
+        box = (LEFT / WIDTH, y / total, (WIDTH - LEFT - RIGHT) / WIDTH, height / total)
+        panels.append((figure.add_axes(box), height))
+        y -= BOTTOM
+    return figure, panels
+
+
+def finish(
+    ax: Axes,
+    height: float,
+    comparison: Comparison,
+    ends: list[EndLabel],
+    ticks: Sequence[int],
+    texts: Texts,
+) -> None:
+    """Axes, T, the n-gram line, the names in the margin and the words around them."""
+    t = comparison.context_length
+    order_5 = comparison.ngram.get("order_5")
+    if order_5 is not None:
+        ax.axhline(order_5, zorder=1.5, **NGRAM_STYLE)
+        ends = [*ends, EndLabel("order-5 n-gram", order_5, NGRAM_STYLE)]
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xticks(list(ticks))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    low, high = min(ticks), max(ticks)
+    ax.set_xlim(low / 2**0.25, high * 2**0.12)
+    _y_axis(ax, ends)
+    if t:
+        ax.axvline(t, color="0.25", linewidth=0.9, zorder=1)
+        ax.axvspan(t, ax.get_xlim()[1], color="0.965", zorder=0, linewidth=0)
+        ax.annotate(
+            f"T = {t}", (t, 1), xycoords=("data", "axes fraction"), xytext=(-4, -2),
+            textcoords="offset points", ha="right", va="top", fontsize=8, color="0.25",
+        )  # fmt: skip
+        if high > t:
+            ax.annotate(
+                "beyond training →", (t, 1), xycoords=("data", "axes fraction"), xytext=(4, -2),
+                textcoords="offset points", va="top", fontsize=8, color="0.45",
+            )  # fmt: skip
+    ax.set_xlabel(texts.x_label)
+    ax.set_ylabel("bits per byte (lower is better)")
+    label_ends(ax, ends, height)
+    ax.annotate(
+        texts.title, (0, 1), xycoords="axes fraction", xytext=(-30, 32),
+        textcoords="offset points", fontsize=11, fontweight="bold", va="bottom",
+    )  # fmt: skip
+    ax.annotate(
+        conditions(comparison), (0, 1), xycoords="axes fraction", xytext=(-30, 17),
+        textcoords="offset points", fontsize=7.5, color="0.35", va="bottom",
+    )  # fmt: skip
+    note = "\n".join(filter(None, [texts.note, _without_a_line(comparison, ends)]))
+    ax.annotate(
+        note, (0, 0), xycoords="axes fraction", xytext=(-30, -36),
+        textcoords="offset points", fontsize=7.5, color="0.35", va="top",
+    )  # fmt: skip
+
+
+def _y_axis(ax: Axes, ends: list[EndLabel]) -> None:
+    """Linear, or logarithmic where one line would press all others flat."""
+    low, high = ax.dataLim.y0, ax.dataLim.y1
+    levels = [end.y for end in ends]
+    low, high = min([low, *levels]), max([high, *levels])
+    if low > 0 and high / low > 4:
+        ax.set_yscale("log", base=2)
+        ax.yaxis.set_major_locator(FixedLocator(LOG_TICKS))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        ax.set_ylim(low / 1.08, high * 1.12)
+    else:
+        room = 0.06 * (high - low) or 0.1
+        ax.set_ylim(low - room, high + 2 * room)
+
+
+def _without_a_line(comparison: Comparison, ends: list[EndLabel]) -> str:
+    drawn = {end.text.split(" (")[0] for end in ends}
+    missing = [s for s in comparison.settings if s.label not in drawn]
+    if not missing:
+        return ""
+    shown = [f"{s.label} ({', '.join(dict.fromkeys(j.outcome for j in s.jobs))})" for s in missing]
+    if len(shown) > MOST_NAMED:
+        shown = [*shown[:MOST_NAMED], f"{len(shown) - MOST_NAMED} more"]
+    return textwrap.fill("Without a line: " + ", ".join(shown) + ".", 130)

@@ -1,0 +1,53 @@
+"""The n-gram models beside the schemes: what counting the last few bytes already reaches.
+
+They are counted once per corpus and kept in the sweep's `ngram.json`, so that a report can be made
+again where the corpus is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from posexp.report import strict
+from posexp.report.jobs import Job
+
+ORDERS = (3, 5)
+
+
+def ngram_rows(directory: Path, jobs: Sequence[Job], split: str) -> dict[str, float]:
+    """{"order_3": bits per byte, ...} for the corpus of `jobs`; {} where it cannot be had.
+
+    Trained on the train split, measured on every byte of `split`. `ngram.json` maps
+    "corpus:split" to these rows; a missing corpus is counted and added to it.
+    """
+    described = next((job for job in jobs if job.evaluation), None)
+    if described is None:
+        return {}
+    path = directory / "ngram.json"
+    known = strict.read(path) or {}
+    fingerprint = described.facts.get("corpus_fingerprint")
+    key = f"{fingerprint or described.facts.get('corpus')}:{split}"
+    if key not in known:
+        rows = count(described.config.get("data") or {}, split, fingerprint)
+        if not rows:
+            return {}
+        known[key] = rows
+        path.write_text(strict.dumps(known), encoding="utf-8")
+    return known[key]
+
+
+def count(data: Mapping[str, Any], split: str, fingerprint: str | None) -> dict[str, float]:
+    """Bits per byte of each order of `ORDERS`; {} where the text is gone or no longer the same."""
+    from posexp.data.load import load_corpus
+    from posexp.data.ngram import bits_per_byte
+
+    try:
+        corpus = load_corpus(data)
+        if fingerprint not in (None, corpus.fingerprint):
+            return {}
+        train, test = corpus.split("train"), corpus.split(split)
+        return {f"order_{order}": bits_per_byte(train, test, order) for order in ORDERS}
+    except (KeyError, OSError, ValueError):
+        return {}

@@ -1,0 +1,167 @@
+"""The table in the terminal: every job, what its difference from the best is worth, and why a
+job has no number."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+
+from posexp.evaluation.statistics import Difference
+from posexp.report.comparison import Comparison, Setting
+from posexp.report.jobs import Job
+from posexp.report.seeds import SeedSummary, summarize
+
+NOT_AVAILABLE = {"undefined": "n/a", "memory": "n/a\n(memory)", "diverged": "diverged"}
+STATUS_STYLE = {"completed": "green", "running": "yellow", "failed": "red", "diverged": "magenta"}
+
+BEYOND_NOTE = (
+    "gain: loss at T minus loss here; positive = context is used, 0 = ignored, negative = broken. "
+    "Foreign prefix: all but the last T tokens come from another document; use of content: foreign "
+    "minus own; damage: foreign minus loss at T, the price of unseen positions."
+)
+
+
+def results_table(comparison: Comparison) -> Table:
+    """Losses at every length, best first, with the paired difference at T."""
+    t = comparison.context_length
+    table = Table(
+        title="Anchored loss in bits per byte (lower is better)",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("rank", justify="right")
+    table.add_column("MRR", justify="right")
+    table.add_column("setting", no_wrap=True)
+    table.add_column("seed", justify="right")
+    for length in comparison.lengths:
+        at_t = length == t
+        table.add_column(
+            f"{length}\n= T" if at_t else f"{length}\n{_times(length, t)}",
+            justify="right",
+            style="bold" if at_t else "",
+        )
+    table.add_column("minus best\nat T", justify="right", no_wrap=True)
+    table.add_column("status")
+    ranks, mrr = comparison.ranks(), comparison.mean_reciprocal_ranks()
+    several = comparison.seeds > 1
+    for setting in comparison.settings:
+        rank, reciprocal = ranks.get(setting.label), mrr[setting.label]
+        head = [
+            "" if rank is None else str(rank),
+            "" if rank is None or reciprocal is None else f"{reciprocal:.2f}",
+            setting.label,
+        ]
+        for number, job in enumerate(setting.jobs):
+            table.add_row(
+                *(head if number == 0 else ["", "", ""]),
+                str(job.facts.get("seed", "")),
+                *(loss_cell(job, length) for length in comparison.lengths),
+                difference_cell(comparison, setting, job, t),
+                f"[{STATUS_STYLE.get(job.outcome, 'dim')}]{job.outcome}[/]",
+                end_section=several and len(setting.jobs) == 1,
+            )
+        if len(setting.jobs) > 1:
+            _add_seed_rows(table, comparison, setting)
+    table.add_section()
+    for order, loss in comparison.ngram.items():
+        cells = [f"{loss:.3f}" if length == t else "" for length in comparison.lengths]
+        name = f"{order.replace('order_', 'order-')} n-gram"
+        table.add_row("", "", name, "", *cells, "", "", style="dim")
+    return table
+
+
+def beyond_table(comparison: Comparison) -> Table | None:
+    """What the longest context does: better or worse than T, and whether content is used."""
+    t, longest = comparison.context_length, max(comparison.lengths, default=0)
+    if not t or longest <= t:
+        return None
+    table = Table(
+        title=f"At {longest} = {_times(longest, t)}: what the longer context does",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("setting", no_wrap=True)
+    for column in ("seed", "loss", "minus best", "gain", "use of content", "damage"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for setting in comparison.settings:
+        for job in setting.jobs:
+            if longest not in job.losses():
+                continue
+            own, at_t, foreign = job.loss(longest), job.loss(t), job.loss(longest, "foreign")
+            table.add_row(
+                setting.label,
+                str(job.facts.get("seed", "")),
+                loss_cell(job, longest),
+                difference_cell(comparison, setting, job, longest),
+                _signed(at_t, own),
+                _signed(foreign, own),
+                _signed(foreign, at_t),
+            )
+    return table
+
+
+def loss_cell(job: Job, length: int) -> str:
+    """The loss, or the reason why there is none."""
+    if job.diverged(length) and job.loss(job.context_length) is None:
+        return "-"  # the status says it once
+    entry = job.losses().get(length)
+    if entry is None:
+        return ""
+    if entry.get("bits_per_byte") is None:
+        return NOT_AVAILABLE.get(entry.get("status", ""), "n/a")
+    return f"{entry['bits_per_byte']:.3f}"
+
+
+def difference_cell(comparison: Comparison, setting: Setting, job: Job, length: int | None) -> str:
+    """The paired difference, its standard error, and whether it is three of them."""
+    if setting is comparison.best(length):
+        return "best"
+    found = comparison.differences.get(length, {}).get(job.name)
+    return "" if found is None else difference_text(found)
+
+
+def difference_text(difference: Difference) -> str:
+    """Such as `+0.205 ± 0.013`, with `within noise` below it under three standard errors."""
+    if difference.standard_error is None:
+        return f"{difference.bits_per_byte:+.3f}\ns.e. unknown"
+    text = f"{difference.bits_per_byte:+.3f} ± {difference.standard_error:.3f}"
+    return text if difference.significant else f"{text}\nwithin noise"
+
+
+def _add_seed_rows(table: Table, comparison: Comparison, setting: Setting) -> None:
+    found = comparison.differences.get(comparison.context_length, {})
+    differences = summarize([found[j.name].bits_per_byte for j in setting.jobs if j.name in found])
+    summaries = [*(setting.summary(length) for length in comparison.lengths), differences]
+    count = max((s.n for s in summaries if s), default=0)
+    rows = [
+        ("mean", [s and f"{s.mean:.3f}" for s in summaries[:-1]] + [_mean(differences)]),
+        ("spread", [s and s.spread is not None and f"{s.spread:.3f}" for s in summaries]),
+        ("95 %", [s and s.half_width is not None and f"± {s.half_width:.3f}" for s in summaries]),
+    ]
+    rows = [(name, [cell or "" for cell in cells]) for name, cells in rows]
+    rows = [(name, cells) for name, cells in rows if any(cells)]
+    for name, cells in rows:
+        last = name == rows[-1][0]
+        note = f"{count} of {len(setting.jobs)} seeds" if name == "mean" else ""
+        table.add_row("", "", "", name, *cells, note, style="italic", end_section=last)
+
+
+def _mean(differences: SeedSummary | None) -> str:
+    if differences is None or differences.half_width is None:
+        return "" if differences is None else f"{differences.mean:+.3f}"
+    clear = abs(differences.mean) > differences.half_width
+    return f"{differences.mean:+.3f}" + ("" if clear else "\nwithin noise")
+
+
+def _times(length: int, t: int | None) -> str:
+    return f"{length / t:g} T" if t else ""
+
+
+def _signed(a: float | None, b: float | None) -> str:
+    return "" if a is None or b is None else f"{a - b:+.3f}"
