@@ -130,7 +130,8 @@ def difference_text(difference: Difference) -> str:
     """Such as `+0.205 ± 0.013`, with `within noise` below it under three standard errors."""
     if difference.standard_error is None:
         return f"{difference.bits_per_byte:+.3f}\ns.e. unknown"
-    text = f"{difference.bits_per_byte:+.3f} ± {difference.standard_error:.3f}"
+    error = difference.standard_error
+    text = f"{difference.bits_per_byte:+.3f} ± " + (f"{error:.3f}" if error >= 5e-4 else "<0.001")
     return text if difference.significant else f"{text}\nwithin noise"
 
 

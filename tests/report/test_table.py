@@ -39,6 +39,7 @@ def test_a_row_a_job_sorted_by_the_loss_at_t(messy_sweep):
         (Difference(0.205, 0.013, 64), "+0.205 ± 0.013"),
         (Difference(0.030, 0.013, 64), "+0.030 ± 0.013\nwithin noise"),
         (Difference(-0.039, 0.013, 64), "-0.039 ± 0.013"),
+        (Difference(0.002, 0.0002, 64), "+0.002 ± <0.001"),
         (Difference(0.205, None, 1), "+0.205\ns.e. unknown"),
     ],
 )
