@@ -1,0 +1,156 @@
+"""Every figure of one model: anchored, foreign prefix, position curve, as the literature reports.
+
+A length that cannot be measured has null for its figures and a status that says why
+(`posexp.evaluation.status`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from posexp.data.documents import Corpus, Document
+from posexp.evaluation.anchored import anchored_losses
+from posexp.evaluation.anchors import place_anchors, usable_documents
+from posexp.evaluation.curve import position_curve
+from posexp.evaluation.foreign import foreign_losses
+from posexp.evaluation.literature import literature_row, sliding_losses
+from posexp.evaluation.losses import LossRunner
+from posexp.evaluation.settings import check_evaluation, eval_lengths
+from posexp.evaluation.status import Measured, figure_row, measure
+from posexp.evaluation.tiles import sampled_tiles, tile_losses
+
+
+def evaluate(
+    model: Callable[[Tensor], Tensor],
+    corpus: Corpus,
+    config: Mapping[str, Any],
+    *,
+    context_length: int,
+    bos: str,
+    device: str | torch.device = "cpu",
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Measure `model` on one split of `corpus` at every length, dropout off and without gradients.
+
+    model
+        Tokens (B, L) int64 to float32 logits (B, L, V), in which the logits at i predict token
+        i + 1. Its `max_length`, if it has one, is the number of positions that it defines.
+    config
+        The `evaluation` block of a configuration.
+    context_length, bos
+        The training length T, and what windows start with (`posexp.data.windows`).
+
+    Gives a dict of JSON values (strict: never NaN), and arrays to pair evaluations by: `document`
+    and `position` of each anchor, then `anchored_L` and `foreign_L`, the mean nats per target
+    (float64) of each anchor, for the lengths that could be measured. `gain` is A(T) less the row's
+    own figure.
+
+    Raises `ValueError` for settings that cannot be carried out, such as a split without a document
+    of Lmax + 1 tokens.
+    """
+    check_evaluation(config, context_length, corpus)
+    lengths = eval_lengths(config, context_length)
+    documents = corpus.split(config["split"])
+    anchors = place_anchors(documents, lengths[-1], config["targets"], config["anchors"])
+    runner = LossRunner(model, bos, config["batch_tokens"], device)
+
+    def blocks(length: int) -> np.ndarray:
+        return anchored_losses(runner, documents, anchors, length)
+
+    def foreign_blocks(length: int) -> np.ndarray:
+        return foreign_losses(
+            runner,
+            documents,
+            corpus.split(config["foreign_split"]),
+            anchors,
+            length,
+            longest=lengths[-1],
+            context_length=context_length,
+        )
+
+    beyond = [n for n in lengths if n > context_length and config["foreign_split"] is not None]
+    with _evaluating(model):
+        measured = {
+            "anchored": {n: measure(model, n, lambda n=n: blocks(n)) for n in lengths},
+            "foreign": {n: measure(model, n, lambda n=n: foreign_blocks(n)) for n in beyond},
+        }
+        whole_windows = _whole_windows(runner, documents, config, lengths, context_length)
+
+    baseline = measured["anchored"][context_length]
+    rows = {
+        kind: [figure_row(n, found[n], baseline, anchors.document) for n in found]
+        for kind, found in measured.items()
+    }
+    arrays = {
+        f"{kind}_{n}": found[n].losses.mean(axis=1)
+        for kind, found in measured.items()
+        for n in found
+        if found[n].ok
+    }
+    results = {
+        "split": config["split"],
+        "bos": bos,
+        "context_length": context_length,
+        "targets": config["targets"],
+        "anchors": len(anchors),
+        "excluded_documents": anchors.excluded,
+        "lengths": lengths,
+        **rows,
+        **whole_windows,
+    }
+    return results, {"document": anchors.document, "position": anchors.position, **arrays}
+
+
+def _whole_windows(
+    runner: LossRunner,
+    documents: tuple[Document, ...],
+    config: Mapping[str, Any],
+    lengths: list[int],
+    context_length: int,
+) -> dict[str, Any]:
+    """The position curve and the literature's figures, which score whole windows."""
+    longest, count = lengths[-1], config["literature_windows"]
+    usable = usable_documents(documents, longest)
+
+    @cache  # the curve's windows are the literature's at the longest length
+    def tiles(length: int, count: int) -> np.ndarray:
+        starts = sampled_tiles(documents, usable, length, count)
+        return tile_losses(runner, documents, starts, length=length, scored=length)
+
+    def literature(length: int) -> tuple[np.ndarray, np.ndarray]:
+        whole = tiles(length, count)
+        return whole, sliding_losses(runner, documents, usable, length, count, whole)
+
+    curve, windows = Measured("ok"), config["curve_windows"]
+    if windows:
+        curve = measure(runner.model, longest, lambda: tiles(longest, windows))
+    rows = []
+    for length in lengths if count else []:
+        found = measure(runner.model, length, lambda n=length: literature(n))
+        rows.append(literature_row(length, found.status, found.losses))
+    return {
+        "curve": position_curve(curve.losses, longest, context_length) if windows else [],
+        "curve_status": curve.status,
+        "literature": rows,
+    }
+
+
+@contextmanager
+def _evaluating(model: object) -> Iterator[None]:
+    """Dropout off inside; each module's own mode afterwards, whatever happens."""
+    if not isinstance(model, nn.Module):
+        yield
+        return
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training

@@ -1,0 +1,72 @@
+"""Loss of each target, in nats: the one place where evaluation runs the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+Windows = Callable[[int], tuple[np.ndarray, np.ndarray]]
+"""The n-th window: inputs (L,) and, for its last S positions, targets (S,), both int64."""
+
+
+@dataclass(frozen=True)
+class LossRunner:
+    """A model, tokens (B, L) to logits (B, L, V), and how it is run.
+
+    `bos` says what windows start with (`posexp.data.windows`); `batch_tokens` is the size of a
+    forward pass in tokens, at least one window.
+    """
+
+    model: Callable[[Tensor], Tensor]
+    bos: str
+    batch_tokens: int
+    device: str | torch.device = "cpu"
+
+    def losses(self, windows: Windows, count: int, length: int) -> np.ndarray:
+        """Negative log-likelihoods in nats, (count, S) float64, of `count` windows of `length`.
+
+        A window's S targets belong to its last S positions; the logits of the others are left
+        alone. Where a batch does not fit into memory half of it is tried, down to one window; then
+        the error is raised.
+        """
+        batch_size = max(1, self.batch_tokens // length)
+        losses: list[np.ndarray] = []
+        done = 0
+        while done < count:
+            batch = [windows(n) for n in range(done, min(done + batch_size, count))]
+            try:
+                losses.append(self._batch_losses(batch))
+            except (MemoryError, RuntimeError) as error:
+                if not out_of_memory(error) or len(batch) == 1:
+                    raise
+                batch_size = len(batch) // 2
+                continue
+            done += len(batch)
+        return np.concatenate(losses)
+
+    @torch.inference_mode()
+    def _batch_losses(self, batch: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        inputs, targets = (
+            torch.from_numpy(np.stack(part)).to(self.device) for part in zip(*batch, strict=True)
+        )
+        logits = self.model(inputs)[:, -targets.shape[1] :].float()
+        losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+        return losses.view_as(targets).cpu().double().numpy()
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether `error` says that memory ran out, on any device; the CPU has no class of its own."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
+
+
+def bits_per_byte(losses: np.ndarray, target_bytes: int) -> float:
+    """Sum of nll / (ln 2 x target bytes): comparable between tokenizers."""
+    return float(losses.sum() / (math.log(2) * target_bytes))
