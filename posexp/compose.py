@@ -61,8 +61,8 @@ class Compose(PositionScheme, container=True):
             k = scheme.transform_key(k, positions)
         return k
 
-    def distance_slopes(self) -> Tensor | None:
-        return self._total(lambda s: s.distance_slopes())
+    def distance_slopes(self, device: torch.device) -> Tensor | None:
+        return self._total(lambda s: s.distance_slopes(device))
 
     def distance_bias(self, n: Tensor) -> Tensor | None:
         return self._total(lambda s: s.distance_bias(n))

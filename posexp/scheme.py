@@ -12,7 +12,7 @@ and no author has to know a kernel.
 | positions       | `remap_positions(positions)`          | (..., T) -> same                       |
 | the input       | `embed(x, positions)`                 | (B, T, D) -> same                      |
 | queries, keys   | `transform_query`, `transform_key`    | (B, heads, T, d) -> same               |
-| key distance    | `distance_slopes()`                   | (H,): bias = -slope |n|                |
+| key distance    | `distance_slopes(device)`             | (H,): bias = -slope |n|                |
 | distance        | `distance_bias(n)`                    | (N,) -> (H, N)                         |
 | distance        | `distance_keys(n)`, `distance_values` | (N,) -> (H or 1, N, d)                 |
 | distance        | `window`                              | keys visible, the token itself included|
@@ -141,13 +141,13 @@ class PositionScheme(nn.Module):
 
     # -- functions of distance ---------------------------------------------------------------
 
-    def distance_slopes(self) -> Tensor | None:
-        """Slopes (H,) of a bias that is linear in distance: bias = -slope * |n|."""
+    def distance_slopes(self, device: torch.device) -> Tensor | None:
+        """Slopes (H,) of a bias that is linear in distance: bias = -slope * |n|, float32."""
         return None
 
     def distance_bias(self, n: Tensor) -> Tensor | None:
         """What is added to the logits at distance n: (N,) -> (H, N), float32."""
-        slopes = self.distance_slopes()
+        slopes = self.distance_slopes(n.device)
         return None if slopes is None else -slopes[:, None] * n.abs()
 
     def distance_keys(self, n: Tensor) -> Tensor | None:

@@ -1,0 +1,131 @@
+"""Hybrid: a pattern of local (L) and global (G) layers, each kind with its scheme and its window.
+
+    layer i (from 0) is of the kind  pattern[i mod len(pattern)]
+
+`LLLG` makes layers 3, 7, 11, ... global. A window of W means W visible keys, the token itself
+included; null means all. The schemes of the two kinds are chosen as everywhere in Hydra:
+
+    posexp train scheme=hybrid scheme@scheme.local=alibi scheme.pattern=LG scheme.local_window=64
+
+A kind owns its parameters, shared by the layers of that kind (two tables for t5 in both). The
+default is NoPE with full attention every fourth layer and RoPE in a window elsewhere; the presets
+`gemma3` and `cohere2` are the patterns of those models. The window of 32 is a quarter of the
+default training length T = 128: while training, a window of T or more would be no window at all.
+
+Gemma Team 2025, "Gemma 3 Technical Report"; Yang et al. 2025, "Rope to Nope and Back Again: A New
+Hybrid Attention Strategy".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import nn
+
+from posexp import (
+    AttentionDims,
+    PositionScheme,
+    SchemeSpec,
+    build_scheme,
+    hookimpl,
+    with_span,
+)
+
+KINDS = {"L": "local", "G": "global_"}
+
+
+def _defaults() -> list[Any]:
+    # _self_ comes first: the names in `local` and `global_` below give way to the user's choice.
+    return ["_self_", {"/scheme@local": "rope"}, {"/scheme@global_": "nope"}]
+
+
+@dataclass
+class HybridConfig:
+    """The pattern, and a scheme and a window for each kind of layer. Raises `ValueError`.
+
+    `global_` has its underscore because `global` is a word of Python's.
+    """
+
+    defaults: list[Any] = field(default_factory=_defaults)
+    pattern: str = "LLLG"
+    local_window: int | None = 32
+    global_window: int | None = None
+    local: Any = field(default_factory=lambda: {"name": "rope"})
+    global_: Any = field(default_factory=lambda: {"name": "nope"})
+
+    def __post_init__(self) -> None:
+        if set(self.pattern) != set(KINDS):
+            raise ValueError(
+                f"hybrid: a pattern is made of L (local) and G (global) and needs both, as LLLG; "
+                f"got {self.pattern!r}"
+            )
+        for key in ("local_window", "global_window"):
+            window = getattr(self, key)
+            if window is not None and window < 1:
+                raise ValueError(
+                    f"hybrid: {key} counts visible keys, the token itself included: at least 1, "
+                    f"or null for all; got {window}"
+                )
+
+
+class Hybrid(PositionScheme, container=True):
+    """Another scheme for every layer: ask `for_layer`; as a whole it acts on nothing itself.
+
+    Raises `ValueError` if the pattern leaves out a kind in this many layers, or if a part acts
+    where layers cannot differ.
+    """
+
+    def __init__(self, config: HybridConfig, dims: AttentionDims) -> None:
+        super().__init__(config, dims)
+        kinds = [config.pattern[i % len(config.pattern)] for i in range(dims.n_layers)]
+        if missing := set(KINDS) - set(kinds):
+            least = max(config.pattern.index(kind) for kind in KINDS) + 1
+            raise ValueError(
+                f"hybrid: the pattern {config.pattern} has no {' and no '.join(sorted(missing))} "
+                f"in {dims.n_layers} layers; use n_layers >= {least} or a shorter pattern"
+            )
+        self.kinds = kinds
+        self.parts = nn.ModuleDict(
+            {
+                "local": _part("local", config.local, config.local_window, dims),
+                "global_": _part("global_", config.global_, config.global_window, dims),
+            }
+        )
+        parts = list(self.parts.values())
+        self.shift_invariant = all(part.shift_invariant for part in parts)
+        self.length_dependent = any(part.length_dependent for part in parts)
+        lengths = [part.max_length for part in parts if part.max_length is not None]
+        self.max_length = min(lengths, default=None)
+
+    def for_layer(self, layer: int) -> PositionScheme:
+        """The scheme of one layer, counted from 0, with its window and its logit scale."""
+        return self.parts[KINDS[self.kinds[layer]]].for_layer(layer)
+
+    @property
+    def acts_on(self) -> frozenset[str]:
+        """What any of the layers' schemes acts on."""
+        return frozenset().union(*(part.acts_on for part in self.parts.values()))
+
+
+def _part(key: str, choice: Any, window: int | None, dims: AttentionDims) -> PositionScheme:
+    if not isinstance(choice, Mapping) or "name" not in choice:
+        raise ValueError(f"hybrid: scheme.{key} must be a scheme with its name, got {choice!r}")
+    name = choice["name"]
+    if name == "hybrid":
+        raise ValueError(f"hybrid: scheme.{key} is a hybrid again; write one longer pattern")
+    part = build_scheme(choice, dims)
+    for method in ("remap_positions", "embed"):
+        if method in part.acts_on:
+            raise ValueError(
+                f"hybrid: {name} cannot be scheme.{key}: it acts on {method}, once before the "
+                f"first layer, so layers cannot differ in it; use scheme={name} for all layers, or "
+                "a scheme that acts inside attention (alibi, nope, rope, shaw, t5)"
+            )
+    return with_span(part, window)
+
+
+@hookimpl
+def posexp_schemes() -> list[SchemeSpec]:
+    return [SchemeSpec("hybrid", HybridConfig, Hybrid)]
