@@ -123,7 +123,11 @@ def _without_a_line(comparison: Comparison, ends: list[EndLabel]) -> str:
     missing = [s for s in comparison.settings if s.label not in drawn]
     if not missing:
         return ""
-    shown = [f"{s.label} ({', '.join(dict.fromkeys(j.outcome for j in s.jobs))})" for s in missing]
+    shown = []
+    for setting in missing:
+        # A job that ended well and has no line is not defined at what the figure shows.
+        outcomes = ("n/a" if j.outcome == "completed" else j.outcome for j in setting.jobs)
+        shown.append(f"{setting.label} ({', '.join(dict.fromkeys(outcomes))})")
     if len(shown) > MOST_NAMED:
         shown = [*shown[:MOST_NAMED], f"{len(shown) - MOST_NAMED} more"]
     return textwrap.fill("Without a line: " + ", ".join(shown) + ".", 130)

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import re
 
 import matplotlib
@@ -72,6 +73,16 @@ def test_the_position_curve_is_drawn_at_its_tokens_of_context(messy_sweep):
     assert second == (2.0, buckets[1]["bits_per_byte"])
     (ax,) = draw_by_position(comparisons(messy_sweep)).axes
     assert ax.get_xlim()[0] < 1 and ax.get_xlim()[1] >= 1024
+
+
+def test_a_scheme_without_a_curve_is_named(sweep):
+    sweep.write("rope", (2.0,) * 5)
+    path = sweep.write("learned", (2.1, 2.1, None, None, None)) / "result.json"
+    result = json.loads(path.read_text())
+    result["evaluation"] |= {"curve": [], "curve_status": "undefined"}
+    path.write_text(json.dumps(result))
+    (ax,) = draw_by_position(comparisons(sweep)).axes
+    assert "Without a line: learned (n/a)." in words(ax)
 
 
 def test_a_loss_far_above_the_others_does_not_press_them_flat(sweep):
