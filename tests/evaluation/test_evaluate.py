@@ -6,6 +6,9 @@ import torch
 from torch import nn
 
 from posexp.evaluation import evaluate, paired_difference
+from posexp.model import Transformer
+from posexp.model.config import ModelConfig
+from posexp.scheme import PositionScheme
 
 T = 16
 KEYS = {"length", "status", "bits_per_byte", "standard_error", "gain"}
@@ -159,3 +162,23 @@ def test_illegal_settings_are_errors_before_anything_runs(model, corpus, config)
     with pytest.raises(ValueError, match="bos"):
         run(model, corpus, config, bos="windows")
     assert not model.shapes
+
+
+def test_a_real_transformer_equals_one_prefix_at_a_time(corpus, config):
+    """A(T) by feeding every target's own prefix alone, so that nothing later can reach it."""
+    model_config = ModelConfig(n_layers=2, d_model=16, n_heads=2)
+    torch.manual_seed(0)
+    model = Transformer(model_config, PositionScheme(), 257, T).eval()
+    results, _ = run(model, corpus, {**config, "lengths": [T], "literature_windows": 0})
+    total = count = 0
+    for document in corpus.split("test"):
+        x = document.tokens.tolist()
+        for a in range(T + 1 - 4, len(x) - 4 + 1, 4):
+            for target in range(a, a + 4):
+                prefix = torch.tensor([[256, *x[a + 4 - T : target]]])
+                with torch.no_grad():
+                    total -= model(prefix)[0, -1].double().log_softmax(-1)[x[target]].item()
+                count += 1
+    assert results["anchored"][0]["bits_per_byte"] == pytest.approx(
+        total / count / np.log(2), abs=1e-5
+    )
