@@ -1,0 +1,172 @@
+"""The command `posexp`: verbs, their help, and errors in one line.
+
+Nothing heavy is imported before a verb needs it: help and `schemes list` must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from posexp import help as texts
+
+USAGE_ERROR = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose errors are one line and name the nearest flag."""
+
+    def __init__(self, verb: str, text: str) -> None:
+        super().__init__(
+            prog=f"posexp {verb}",
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2 and one line."""
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        for word in message.split():
+            if word.startswith("-"):
+                message += _nearest(word.partition("=")[0], flags)
+        sys.exit(_complain(f"{message}; see {self.prog} --help"))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command. Returns 0, 1 if a job failed, 2 for a mistake in it, 130 after Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = arguments[0] if arguments else "--help"
+    if verb in ("-h", "--help", "help"):
+        print(texts.COMMAND)
+        return 0
+    if verb == "--version":
+        from posexp import __version__
+
+        print(f"posexp {__version__}")
+        return 0
+    if verb not in VERBS:
+        hint = _nearest(verb, VERBS)
+        return _complain(f"there is no verb {verb!r}{hint}; choose from {', '.join(VERBS)}")
+    try:
+        return VERBS[verb](arguments[1:])
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has had enough (`posexp schemes list | head`).
+        sys.stdout = None  # type: ignore[assignment]
+        return 0
+    except Exception as error:
+        if not _is_meant_for_the_user(error):
+            raise
+        return _complain(str(error))
+
+
+def train(arguments: Sequence[str]) -> int:
+    """`posexp train [-m] [--plan] [--resume DIR] key=value ...`."""
+    parser = Parser("train", texts.TRAIN)
+    parser.add_argument("-m", "--multirun", action="store_true", help="one job for each value")
+    parser.add_argument("--plan", action="store_true", help="check and price the jobs, run none")
+    parser.add_argument("--resume", metavar="DIR", type=Path, help="go on with a sweep or a job")
+    parser.add_argument("overrides", nargs="*", metavar="key=value")
+    given = parser.parse_intermixed_args(list(arguments))
+    from posexp.sweep import train as verb
+
+    if given.resume is None:
+        return verb.train(given.overrides, given.multirun, given.plan)
+    if given.overrides or given.multirun or given.plan:
+        parser.error("--resume takes every setting from DIR: leave out the rest")
+    return verb.resume(given.resume)
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    """`posexp eval CHECKPOINT key=value ...`."""
+    parser = Parser("eval", texts.EVAL)
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    parser.add_argument("overrides", nargs="*", metavar="key=value")
+    given = parser.parse_intermixed_args(list(arguments))
+    from posexp.evaluation.checkpoint import evaluate_checkpoint
+
+    evaluate_checkpoint(given.checkpoint, given.overrides)
+    return 0
+
+
+def report(arguments: Sequence[str]) -> int:
+    """`posexp report DIR`."""
+    parser = Parser("report", texts.REPORT)
+    parser.add_argument("directory", type=Path, metavar="DIR")
+    given = parser.parse_args(list(arguments))
+    from posexp.report import report as make_report
+
+    make_report(given.directory)
+    return 0
+
+
+def schemes(arguments: Sequence[str]) -> int:
+    """`posexp schemes list`, from metadata alone."""
+    parser = Parser("schemes", texts.SCHEMES)
+    parser.add_argument("action", nargs="?", default="list", metavar="list")
+    given = parser.parse_args(list(arguments))
+    if given.action != "list":
+        parser.error(f"posexp schemes can only list, not {given.action!r}")
+    from posexp.registry import registry
+
+    rows = [
+        (name, origin.distribution, origin.version)
+        for name in registry().names
+        for origin in registry().origins(name)
+    ]
+    rows.insert(0, ("scheme", "distribution", "version"))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for row in rows:
+        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
+    return 0
+
+
+def prepare(arguments: Sequence[str]) -> int:
+    """`posexp prepare SOURCE... --out DIR`."""
+    parser = Parser("prepare", texts.PREPARE)
+    parser.add_argument("sources", nargs="+", type=Path, metavar="SOURCE")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR")
+    given = parser.parse_intermixed_args(list(arguments))
+    from posexp.data.prepare import prepare as prepare_tokens
+
+    corpus = prepare_tokens(given.sources, given.out)
+    print(
+        f"{len(corpus.documents)} documents in {given.out}: posexp train data=text "
+        f"data.path={given.out}"
+    )
+    return 0
+
+
+VERBS: dict[str, Callable[[Sequence[str]], int]] = {
+    "train": train,
+    "eval": evaluate,
+    "report": report,
+    "schemes": schemes,
+    "prepare": prepare,
+}
+
+
+def _is_meant_for_the_user(error: Exception) -> bool:
+    # By name: importing the registry costs more than the whole of `posexp --help`.
+    known = any(kind.__name__ == "PluginError" for kind in type(error).__mro__)
+    return known or isinstance(error, ValueError | FileNotFoundError | FileExistsError)
+
+
+def _complain(message: str) -> int:
+    print(f"posexp: error: {message}", file=sys.stderr)
+    return USAGE_ERROR
+
+
+def _nearest(word: str, choices: Sequence[str] | dict[str, object]) -> str:
+    close = difflib.get_close_matches(word, list(choices), n=1, cutoff=0.5)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Every setting that a job carries must be one that posexp reads.
+
+Hydra checks keys on the command line only: `+trainer.max_step=5`, or the same slip in an experiment
+file, composes without a word. So each composed job is compared with the default configuration,
+whose files name every key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from posexp.composition.errors import ConfigurationError, explain_unknown_key, flat_keys
+from posexp.registry import PluginError, scheme_config
+
+KINDS = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a text",
+    list: "a list in brackets",
+}
+
+
+def check_keys(config: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
+    """Compare a job's keys and types with the default configuration's.
+
+    Raises `ConfigurationError` for an unknown key, a removed one, a value of another type, a value
+    that is required and missing, and for a parameter that the chosen scheme does not have.
+    """
+    _check_scheme(config)
+    known, given = _values(reference), _values(config)
+    for key, value in given.items():
+        if key not in known:
+            raise explain_unknown_key(key, reference)
+        _check_type(key, value, known[key])
+        if value == "???":
+            raise ConfigurationError(f"{key} must be set: {key}=...")
+    # The one group whose options differ in their keys: the CSV needs no project.
+    only_csv = config.get("tracking") == {"name": "csv"}
+    for key in known:
+        if key not in given and not (only_csv and key.startswith("tracking.")):
+            raise ConfigurationError(f"{key} was removed, but posexp needs it: leave out ~{key}")
+
+
+def _check_scheme(config: Mapping[str, Any]) -> None:
+    if "scheme" not in config:
+        raise ConfigurationError("scheme was removed; scheme=nope is the one without positions")
+    try:
+        scheme_config(config["scheme"])
+    except (PluginError, ValueError) as error:
+        raise ConfigurationError(str(error)) from error
+
+
+def _check_type(key: str, value: Any, default: Any) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigurationError(f"{key} must be finite, got {value}")
+    # null means "derived" or "off" and the job decides where it may stand; a null default says
+    # nothing about the type.
+    if value is None or default is None:
+        return
+    expected = type(default)
+    accepted = (int, float) if expected is float else expected
+    # To Python true is an integer, too.
+    is_flag = isinstance(value, bool) and expected is not bool
+    if expected in KINDS and (is_flag or not isinstance(value, accepted)):
+        raise ConfigurationError(
+            f"{key} must be {KINDS[expected]} (as {default!r} is), got {value!r}"
+        )
+
+
+def _values(config: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for dotted in flat_keys({k: v for k, v in config.items() if k != "scheme"}):
+        node: Any = config
+        for part in dotted.split("."):
+            node = node[part]
+        found[dotted] = node
+    return found

@@ -1,0 +1,1 @@
+"""Many jobs: each in a fresh process and in its own directory, failures recorded."""

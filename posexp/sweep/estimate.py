@@ -1,0 +1,78 @@
+"""What a job will take, before it runs: an estimate, good to a factor of about two.
+
+Training costs 6 FLOPs a parameter and token, and 6 n_layers d_model L for causal attention over L
+keys (Kaplan et al. 2020, "Scaling Laws for Neural Language Models", section 2.1, with the half that
+the causal mask leaves); a forward pass is a third of it. The rate at which this machine does them
+is measured with one matrix product of the model's own shape.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+# What is not a matrix product: norms, softmax, the optimizer and Python, as a share of the products
+# and as a constant a step. Calibrated on the quick comparison with two CPU cores.
+OVERHEAD = 2.0
+SECONDS_A_STEP = 0.01
+SECONDS_A_JOB = 10.0  # a fresh process: imports, the corpus, the figures
+
+CHECKPOINTS = 2  # the last one, and the next while it is written
+
+
+def estimate_seconds(config: Mapping[str, Any], parameters: int, rate: float) -> float:
+    """Training and evaluation time of one job at `rate` FLOPs a second."""
+    model, trainer = config["model"], config["trainer"]
+    evaluation = config["evaluation"]
+    length = trainer["context_length"]
+
+    def forward(tokens: float, context: int) -> float:
+        return tokens * (2 * parameters + 2 * model["n_layers"] * model["d_model"] * context)
+
+    steps = trainer["max_steps"]
+    total = 3 * forward(steps * trainer["batch_size"] * length, length)
+    if trainer["val_every"]:
+        looks = steps // trainer["val_every"]
+        total += forward(looks * trainer["val_windows"] * length, length)
+    lengths = evaluation["lengths"] or [length // 2, *(length << k for k in range(4))]
+    for tested in lengths:
+        # Each anchor is read twice beyond T: with its own and with a foreign prefix.
+        total += forward(evaluation["anchors"] * tested * (1 + (tested > length)), tested)
+        total += forward(evaluation["literature_windows"] * tested * 2, tested)
+    total += forward(evaluation["curve_windows"] * max(lengths), max(lengths))
+    devices = max(1, trainer["devices"])
+    return OVERHEAD * total / (rate * devices) + steps * SECONDS_A_STEP + SECONDS_A_JOB
+
+
+def estimate_bytes(checkpoint: int) -> int:
+    """Disk space of one job; metrics, arrays and figures are small beside its checkpoints."""
+    return CHECKPOINTS * checkpoint + 2_000_000
+
+
+def measure_rate(config: Mapping[str, Any]) -> float:
+    """FLOPs a second of (tokens, d_model) x (d_model, 4 d_model) in the job's precision."""
+    trainer, width = config["trainer"], config["model"]["d_model"]
+    device = "cuda" if trainer["accelerator"] in ("gpu", "cuda") else "cpu"
+    dtype = torch.bfloat16 if str(trainer["precision"]).startswith("bf16") else torch.float32
+    tokens = min(trainer["batch_size"] * trainer["context_length"] // trainer["accumulate"], 8192)
+    x = torch.ones(max(tokens, 1), width, dtype=dtype, device=device)
+    weight = torch.ones(width, 4 * width, dtype=dtype, device=device)
+
+    def once() -> float:
+        begin = time.perf_counter()
+        (x @ weight).sum().item()  # .item() waits for a GPU
+        return time.perf_counter() - begin
+
+    once()  # the first call allocates
+    return 8 * x.shape[0] * width**2 / min(_repeated(once))
+
+
+def _repeated(once: Callable[[], float], budget: float = 0.3) -> Iterator[float]:
+    # Other work on the machine can only slow a product down, so the fastest of many counts.
+    end = time.perf_counter() + budget
+    yield once()
+    while time.perf_counter() < end:
+        yield once()

@@ -1,0 +1,72 @@
+import pytest
+import torch
+
+from posexp.sweep import estimate
+from posexp.sweep.estimate import estimate_bytes, estimate_seconds, measure_rate
+
+
+def config(**trainer):
+    return {
+        "model": {"n_layers": 2, "d_model": 64},
+        "trainer": {
+            "context_length": 64,
+            "max_steps": 10,
+            "batch_size": 4,
+            "accumulate": 1,
+            "val_every": None,
+            "val_windows": 0,
+            "devices": 1,
+            "accelerator": "cpu",
+            "precision": "32-true",
+            **trainer,
+        },
+        "evaluation": {
+            "lengths": [64],
+            "anchors": 0,
+            "curve_windows": 0,
+            "literature_windows": 0,
+        },
+    }
+
+
+def test_training_flops_against_a_count_of_every_product(monkeypatch):
+    """The same model counted by torch's own FLOP counter, attention by its two triangles."""
+    monkeypatch.setattr(estimate, "OVERHEAD", 1.0)
+    monkeypatch.setattr(estimate, "SECONDS_A_STEP", 0.0)
+    monkeypatch.setattr(estimate, "SECONDS_A_JOB", 0.0)
+    width, length, layers, batch, steps = 64, 64, 2, 4, 10
+    blocks = [
+        torch.nn.Sequential(
+            *(torch.nn.Linear(width, width, bias=False) for _ in range(4)),
+            torch.nn.Linear(width, 4 * width, bias=False),
+            torch.nn.Linear(4 * width, width, bias=False),
+        )
+        for _ in range(layers)
+    ]
+    model = torch.nn.Sequential(*blocks)
+    parameters = sum(p.numel() for p in model.parameters())
+    with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+        x = torch.randn(batch * length, width, requires_grad=True)
+        model(x).sum().backward()
+    # q k^T and weights v, each 2 T^2 D a sequence and layer, half of it visible; backward twice.
+    attention = 3 * batch * layers * 2 * (2 * length**2 * width) / 2
+    expected = steps * (counter.get_total_flops() + attention)
+    assert estimate_seconds(config(), parameters, rate=1.0) == pytest.approx(expected)
+
+
+def test_more_of_anything_takes_longer_and_devices_share_it():
+    base = estimate_seconds(config(), 1000, rate=1e3)
+    assert estimate_seconds(config(max_steps=20), 1000, rate=1e3) > base
+    assert estimate_seconds(config(val_every=5, val_windows=8), 1000, rate=1e3) > base
+    assert estimate_seconds(config(devices=2), 1000, rate=1e3) < base
+    longer = config()
+    longer["evaluation"]["anchors"] = 8
+    assert estimate_seconds(longer, 1000, rate=1e3) > base
+
+
+def test_disk_is_two_checkpoints_and_a_little():
+    assert estimate_bytes(10**9) == 2 * 10**9 + 2_000_000
+
+
+def test_the_rate_is_a_positive_number():
+    assert measure_rate(config()) > 0

@@ -1,0 +1,45 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from posexp.sweep.jobs import Job
+from posexp.sweep.plan import duration, print_plan, size
+from posexp.training.build import JobPlan
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(8.4, "8.4 s"), (48, "48 s"), (600, "10 min"), (12240, "3.4 h"), (181440, "2.1 d")],
+)
+def test_durations_in_their_natural_unit(seconds, said):
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(("count", "said"), [(10, "1 MB"), (12e6, "12 MB"), (3.4e9, "3.4 GB")])
+def test_sizes(count, said):
+    assert size(count) == said
+
+
+def test_a_row_a_job_and_the_sum(tmp_path):
+    evaluation = {"lengths": [8], "anchors": 0, "curve_windows": 0, "literature_windows": 0}
+    trainer = {
+        **{"context_length": 8, "max_steps": 1, "batch_size": 1, "accumulate": 1},
+        **{"val_every": None, "devices": 1, "accelerator": "cpu", "precision": "32-true"},
+    }
+    config = {
+        "model": {"n_layers": 1, "d_model": 8},
+        "trainer": trainer,
+        "evaluation": evaluation,
+    }
+    names = ["0_a_rather_long_name_of_a_job_seed0", "1_b"]
+    jobs = [Job(tmp_path / "s" / name, config) for name in names]
+    plans = [
+        JobPlan(parameters=1_234, scheme_parameters=56, kernels=["sdpa", "eager", "sdpa"], tokens=8)
+    ] * 2
+    out = io.StringIO()
+    print_plan(jobs, plans, tmp_path / "s", Console(file=out, width=100))
+    text = out.getvalue()
+    for part in [*names, "1,234", "56", "sdpa, eager", "not run", "estimates", str(tmp_path / "s")]:
+        assert part in text
+    assert not (tmp_path / "s").exists()
