@@ -76,12 +76,19 @@ class Layout:
         """n = query - key position: (T, S), or (B, T, S) where rows differ."""
         return self.q_positions[..., :, None] - self.k_positions[..., None, :]
 
+    def index_difference(self) -> Tensor:
+        """Query minus key index (T, S): the last query and the last key stand at one place."""
+        n_queries, n_keys = self.q_positions.shape[-1], self.k_positions.shape[-1]
+        keys = torch.arange(n_keys, device=self.k_positions.device)
+        return keys[n_keys - n_queries :, None] - keys
+
     def visible(self, scheme_mask: Tensor | None = None) -> Tensor | None:
         """True = attend: (T, S) or (B, 1, T, S); None if everything is visible.
 
         Causality, padding and documents always apply, and `scheme_mask` as well.
         """
-        visible = self.distance() >= 0 if self.causal else None
+        # By index, not by position: remapped positions may stand still or even go back.
+        visible = self.index_difference() >= 0 if self.causal else None
         if scheme_mask is not None:
             visible = scheme_mask if visible is None else visible & scheme_mask
         if self.q_documents is not None:

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from posexp.dims import AttentionDims
 from posexp.model.attention import Attention
 from posexp.model.config import ModelConfig
-from posexp.model.kernels import Kernel, choose_kernel
-from posexp.model.kernels.choice import kernel_for_layout
+from posexp.model.kernels import Kernel, kernel_for, legal_kernels
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
 
@@ -74,13 +73,18 @@ class Transformer(nn.Module):
         self.norm = make_norm(config)
         tied = config.tie_embeddings
         self.head = None if tied else nn.Linear(config.d_model, vocabulary, bias=False)
-        #: The kernel of each layer; its name is recorded with every result.
-        self.kernels = [
-            choose_kernel(
+        #: The legal kernels of each layer, fastest first.
+        self.legal_kernels = [
+            legal_kernels(
                 config.kernel, scheme.for_layer(i), config.causal, config.attention_dropout
             )
             for i in range(config.n_layers)
         ]
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernel that each layer trains with; its name is recorded with every result."""
+        return [legal[0] for legal in self.legal_kernels]
 
     @property
     def max_length(self) -> int | None:
@@ -106,9 +110,12 @@ class Transformer(nn.Module):
         """
         length = tokens.shape[-1]
         if self.max_length is not None and length > self.max_length:
-            raise ValueError(
-                f"{length} positions were asked of a scheme that defines {self.max_length}"
-            )
+            # Padding stands at no position; only a row this long is worth the look.
+            length = length if real is None else int(real.sum(-1).max())
+            if length > self.max_length:
+                raise ValueError(
+                    f"{length} positions were asked of a scheme that defines {self.max_length}"
+                )
         layout = Layout.of_tokens(
             tokens,
             causal=self.config.causal,
@@ -116,14 +123,17 @@ class Transformer(nn.Module):
             documents=documents,
             positions=positions,
         )
-        layout = remapped(layout, self.scheme)
         x = self.embedding(tokens) * self.config.input_scale
-        x = self.dropout(self.scheme.embed(x, layout.q_positions))
+        # Positions are float32 or better: autocast ends wherever a scheme is called.
+        with torch.autocast(x.device.type, enabled=False):
+            layout = remapped(layout, self.scheme)
+            x = self.scheme.embed(x, layout.q_positions)
+        x = self.dropout(x)
 
         prepared: dict[tuple[PositionScheme, str], object] = {}
         for i, block in enumerate(self.blocks):
             scheme = self.scheme.for_layer(i)
-            kernel = kernel_for_layout(self.kernels[i], layout, self.config.kernel)
+            kernel = kernel_for(layout, self.legal_kernels[i])
             key = (scheme, kernel.name)
             if key not in prepared:
                 with torch.autocast(x.device.type, enabled=False):

@@ -53,7 +53,6 @@ def fit(
         max_epochs=-1,
         max_steps=settings["max_steps"],
         accumulate_grad_batches=accumulate,
-        gradient_clip_val=config["optimizer"]["gradient_clip"],
         val_check_interval=None if val_every is None else val_every * accumulate,
         check_val_every_n_epoch=None,
         limit_val_batches=0 if val_every is None else None,

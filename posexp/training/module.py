@@ -57,13 +57,18 @@ class LanguageModule(pl.LightningModule):
         return loss
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Turn summed gradients into the mean over target tokens, before they are clipped."""
+        """Turn summed gradients into the mean over target tokens, then clip their global norm."""
         totals = torch.stack((self._loss_sum.double(), self._tokens.double()))
         totals = self.trainer.strategy.reduce(totals, reduce_op="sum")
         self._loss_sum, self._tokens = 0.0, 0
         loss_sum, tokens = totals
         divided_by = self.trainer.accumulate_grad_batches * self.trainer.world_size
         scale_gradients(self.model, (divided_by / tokens.clamp(min=1)).float())
+        # Clipped here: Lightning refuses to clip under bf16 for a fused optimizer, although only
+        # float16's gradient scaler is at odds with it.
+        if (limit := self.config["optimizer"]["gradient_clip"]) is not None:
+            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+            self.log("train/gradient_norm", norm)
         loss = loss_sum / tokens.clamp(min=1)
         self.log("train/loss", loss.float(), prog_bar=True)
         step = self.trainer.global_step

@@ -76,7 +76,7 @@ def record_facts(
         "context_length": model.dims.context_length,
         "n_heads": model.dims.n_heads,
         "n_kv_heads": model.dims.n_kv_heads,
-        "logit_scale": list(scales)[0] if len(scales) == 1 else " ".join(map(str, scales)),
+        "logit_scale": next(iter(scales)) if len(scales) == 1 else " ".join(map(str, scales)),
         "embedding_scale": model.config.input_scale,
         # Residual and embedding dropout; it falls on token and position vectors alike.
         "dropout": model.config.dropout,

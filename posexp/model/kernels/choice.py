@@ -6,27 +6,33 @@ from posexp.model.kernels.eager import EagerKernel
 from posexp.model.kernels.kernel import Kernel
 from posexp.model.kernels.key_side import KeySideKernel
 from posexp.model.kernels.sdpa import SdpaKernel
+from posexp.model.kernels.sdpa_bias import SdpaBiasKernel
+from posexp.model.layout import Layout
 from posexp.registry import nearest
 from posexp.scheme import PositionScheme
 
 #: From the fastest to the most general.
-KERNELS: dict[str, Kernel] = {k.name: k for k in (SdpaKernel(), KeySideKernel(), EagerKernel())}
+KERNELS: dict[str, Kernel] = {
+    k.name: k for k in (SdpaKernel(), KeySideKernel(), SdpaBiasKernel(), EagerKernel())
+}
 
 
 class IllegalKernelError(ValueError):
     """The kernel that was asked for cannot compute what the scheme defines."""
 
 
-def choose_kernel(requested: str, scheme: PositionScheme, causal: bool, dropout: float) -> Kernel:
-    """The kernel for a layer's scheme; `dropout` is that on attention weights.
+def legal_kernels(
+    requested: str, scheme: PositionScheme, causal: bool, dropout: float
+) -> list[Kernel]:
+    """The kernels that may serve a layer's scheme, fastest first; `dropout` is that on weights.
 
-    `auto` is the first of KERNELS that is legal. Raises `IllegalKernelError` for an unknown name or
-    an illegal request.
+    `auto` means every legal one, a name only that one. Raises `IllegalKernelError` for an unknown
+    name or an illegal request.
     """
     refusals = {k.name: k.refusal(scheme, causal, dropout) for k in KERNELS.values()}
     legal = [name for name, refusal in refusals.items() if refusal is None]
     if requested == "auto":
-        return KERNELS[legal[0]]
+        return [KERNELS[name] for name in legal]
     if requested not in KERNELS:
         raise IllegalKernelError(
             f"model.kernel={requested} is unknown{nearest(requested, KERNELS)}; "
@@ -37,16 +43,18 @@ def choose_kernel(requested: str, scheme: PositionScheme, causal: bool, dropout:
             f"model.kernel={requested} cannot serve {type(scheme).__name__}: "
             f"{refusals[requested]}; use {' or '.join(legal)}"
         )
-    return KERNELS[requested]
+    return [KERNELS[requested]]
 
 
-def kernel_for_layout(chosen: Kernel, layout: object, requested: str) -> Kernel:
-    """`chosen`, or with `auto` the dense definition where this pass's layout needs it."""
-    if chosen.accepts(layout):
-        return chosen
-    if requested == "auto":
-        return KERNELS["eager"]
+def kernel_for(layout: Layout, kernels: list[Kernel]) -> Kernel:
+    """The first of a layer's legal kernels that takes a pass laid out like this.
+
+    Raises `IllegalKernelError` where one kernel was asked for and it does not.
+    """
+    for kernel in kernels:
+        if kernel.accepts(layout):
+            return kernel
     raise IllegalKernelError(
-        f"model.kernel={requested} serves one unpadded document in order; this pass has padding, "
-        "packed documents or other positions; use kernel=auto or eager"
+        f"model.kernel={kernels[0].name} serves one unpadded document in order; this pass has "
+        "padding, packed documents or other positions; use kernel=auto or eager"
     )

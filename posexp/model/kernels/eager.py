@@ -12,6 +12,9 @@ from posexp.model.kernels.kernel import unhonoured
 from posexp.model.layout import Layout
 from posexp.scheme import ACTIONS, PositionScheme
 
+#: The methods that are asked for distances rather than for pairs of positions.
+BY_DISTANCE = frozenset({"distance_slopes", "distance_bias", "distance_keys", "distance_values"})
+
 
 @dataclass(frozen=True)
 class Distances:
@@ -26,14 +29,10 @@ class Distances:
     @classmethod
     def of(cls, layout: Layout) -> Distances:
         """N = T + S - 1 index differences where positions are consecutive, else the unique ones."""
-        device = layout.q_positions.device
-        n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
         if layout.consecutive:
-            # The last query and the last key stand at one position (P14).
-            queries = torch.arange(n_keys - n_queries, n_keys, device=device)
-            keys = torch.arange(n_keys, device=device)
-            n = torch.arange(1 - n_queries, n_keys, device=device)
-            return cls(n, queries[:, None] - keys + n_queries - 1)
+            n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
+            n = torch.arange(1 - n_queries, n_keys, device=layout.q_positions.device)
+            return cls(n, layout.index_difference() + n_queries - 1)
         n, index = torch.unique(layout.distance(), return_inverse=True)
         return cls(n, index)
 
@@ -52,6 +51,16 @@ class Distances:
         index = self.index if self.index.ndim == 2 else self.index[:, None]
         zeros = weights.new_zeros(*weights.shape[:-1], len(self.n))
         return zeros.scatter_add(-1, index.expand(weights.shape), weights)
+
+
+def dense_bias(
+    scheme: PositionScheme, layout: Layout, distances: Distances | None
+) -> Tensor | None:
+    """The scheme's additive bias (H, T, S), or (B, H, T, S) where rows differ; None without one."""
+    if "bias" in scheme.acts_on:
+        return scheme.bias(layout.q_positions, layout.k_positions)
+    by_distance = None if distances is None else scheme.distance_bias(distances.n)
+    return None if by_distance is None else distances.spread(by_distance)
 
 
 @dataclass(frozen=True)
@@ -81,20 +90,9 @@ class EagerKernel:
 
     def prepare(self, scheme: PositionScheme, layout: Layout) -> Prepared:
         q_positions, k_positions = layout.q_positions, layout.k_positions
-        acts_on = scheme.acts_on
-        by_distance = acts_on & {
-            "distance_slopes",
-            "distance_bias",
-            "distance_keys",
-            "distance_values",
-        }
-        distances = Distances.of(layout) if by_distance else None
-        bias = keys = values = None
-        if "bias" in acts_on:
-            bias = scheme.bias(q_positions, k_positions)
-        elif distances is not None:
-            bias = scheme.distance_bias(distances.n)
-            bias = None if bias is None else distances.spread(bias)
+        distances = Distances.of(layout) if scheme.acts_on & BY_DISTANCE else None
+        bias = dense_bias(scheme, layout, distances)
+        keys = values = None
         if distances is not None:
             keys, values = scheme.distance_keys(distances.n), scheme.distance_values(distances.n)
         visible = layout.visible(scheme.mask(q_positions, k_positions))

@@ -1,7 +1,8 @@
 """A bias that is linear in distance, in its key-side form (ALiBi and its kin).
 
-For a causal query at i, -m (i - j) = m j - m i, and softmax ignores the part -m i that a row shares.
-What is left depends on the key alone: no T x S tensor is made, and the fused kernel stays fused.
+For a causal query at i, -m (i - j) = m j - m i, and softmax ignores the part -m i that a row
+shares. What is left depends on the key alone: no T x S tensor is made, and the fused kernel stays
+fused.
 """
 
 from __future__ import annotations
@@ -98,9 +99,14 @@ def attend_with_columns(
     return out[..., :width]
 
 
-@cache
+@torch.compiler.assume_constant_result
 def mask_beside_causal(device_type: str, dtype: torch.dtype) -> bool:
     """Whether fused attention takes a stride-0 float32 mask together with `is_causal` here."""
+    return _probe(device_type, dtype)
+
+
+@cache  # in a function of its own: torch.compile looks into a cached one, and warns of it
+def _probe(device_type: str, dtype: torch.dtype) -> bool:
     q = torch.zeros(1, 1, 2, 8, device=device_type, dtype=dtype)
     mask = torch.zeros(1, 1, 1, 2, device=device_type).expand(1, 1, 2, 2)
     try:

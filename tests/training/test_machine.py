@@ -1,0 +1,40 @@
+import pytest
+import torch
+
+from posexp.training.machine import resolve_machine
+
+
+def test_auto_is_resolved_and_what_was_given_stays(make_config):
+    asked = make_config(trainer={"precision": "auto", "accelerator": "cpu", "threads": None})
+    resolved = resolve_machine(asked)["trainer"]
+    assert resolved["precision"] in ("bf16-mixed", "32-true")
+    assert resolved["threads"] == torch.get_num_threads()
+    assert asked["trainer"]["precision"] == "auto"  # a copy
+    again = resolve_machine(make_config(trainer={"precision": "bf16-mixed", "threads": 3}))
+    assert again["trainer"]["precision"] == "bf16-mixed"
+    assert again["trainer"]["threads"] == 3
+
+
+def test_processes_on_one_cpu_share_its_threads(make_config, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    asked = make_config(trainer={"threads": None, "devices": 2})
+    assert resolve_machine(asked)["trainer"]["threads"] == 4
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        ({"precision": "bf16"}, "did you mean 'bf16-mixed'"),
+        ({"accelerator": "tpu"}, "valid: auto, cpu, gpu"),
+        ({"devices": 0}, "devices must be at least 1"),
+    ],
+)
+def test_what_does_not_exist_is_refused(make_config, trainer, words):
+    with pytest.raises(ValueError, match=words):
+        resolve_machine(make_config(trainer=trainer))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="asks for a GPU that is not there")
+def test_a_gpu_that_is_not_there_is_refused(make_config):
+    with pytest.raises(ValueError, match="torch finds no GPU"):
+        resolve_machine(make_config(trainer={"accelerator": "gpu"}))
