@@ -92,6 +92,7 @@ def quiet_lightning() -> None:
         r".*does not have many workers.*",  # windows are cut from memory
         r".*Checkpoint directory .* exists and is not empty.*",  # a resumed job's own
         r".*Experiment logs directory .* exists and is not empty.*",  # the job's directory
+        r".*resuming from a checkpoint that ended before the epoch.*",  # a step says its data
         r".*The number of training batches .* is smaller than the logging interval.*",
         r".*`isinstance\(treespec, LeafSpec\)` is deprecated.*",  # Lightning's own, on torch 2.13
     ):
