@@ -3,7 +3,7 @@
 Training costs 6 FLOPs a parameter and token, and 6 n_layers d_model L for causal attention over L
 keys (Kaplan et al. 2020, "Scaling Laws for Neural Language Models", section 2.1, with the half that
 the causal mask leaves); a forward pass is a third of it. The rate at which this machine does them
-is measured with one matrix product of the model's own shape.
+is measured with one matrix product of the model's own shape. Other work on it comes on top.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 # What is not a matrix product: norms, softmax, the optimizer and Python, as a share of the products
-# and as a constant a step. Calibrated on the quick comparison with two CPU cores.
-OVERHEAD = 2.0
+# and as a constant a step.
+OVERHEAD = 1.5
 SECONDS_A_STEP = 0.01
 SECONDS_A_JOB = 10.0  # a fresh process: imports, the corpus, the figures
 
@@ -66,8 +66,19 @@ def measure_rate(config: Mapping[str, Any]) -> float:
         (x @ weight).sum().item()  # .item() waits for a GPU
         return time.perf_counter() - begin
 
-    once()  # the first call allocates
-    return 8 * x.shape[0] * width**2 / min(_repeated(once))
+    flops = 8 * x.shape[0] * width**2
+    if device == "cuda":
+        once()  # the first call allocates
+        return flops / min(_repeated(once))
+    # One thread at a time: where other work is going on, threads that wait for each other would
+    # measure that work and not the machine.
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        once()
+        return flops / min(_repeated(once)) * (trainer["threads"] or before)
+    finally:
+        torch.set_num_threads(before)
 
 
 def _repeated(once: Callable[[], float], budget: float = 0.3) -> Iterator[float]:

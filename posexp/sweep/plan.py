@@ -36,7 +36,8 @@ def print_plan(
     console.print(table)
     console.print(
         f"In all about {duration(seconds)}, one job after the other, and {size(disk)}. Times are "
-        "estimates, good to a factor of two: a formula, and one matrix product measured now.",
+        "estimates for an idle machine, good to a factor of two: a formula, and one matrix "
+        "product measured now.",
         highlight=False,
     )
     console.print(f"Results would go to {directory}", highlight=False, soft_wrap=True)

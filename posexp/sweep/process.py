@@ -93,6 +93,9 @@ class JobProcess:
             for key, value in os.environ.items()
             if key not in _FOREIGN and not key.startswith(_FOREIGN_PREFIXES)
         }
+        if self.job.devices > 1:
+            # torchrun would choose one thread a process and say so at length.
+            kept.setdefault("OMP_NUM_THREADS", str(self.job.config["trainer"].get("threads") or 1))
         return {**kept, "PYTHONUNBUFFERED": "1", **self.job.environment, **self._environment}
 
     def _settle(self, returncode: int, seconds: float) -> str:

@@ -70,12 +70,13 @@ def resume(directory: Path) -> int:
 
     Raises `ValueError` if `directory` holds neither a sweep nor a job.
     """
+    torch.set_flush_denormal(True)
     directory = directory.absolute()
     jobs = read_sweep(directory)
     left = [job for job in jobs if read_status(job.directory)["status"] not in ENDED]
     print(f"posexp: {len(jobs) - len(left)} of {len(jobs)} jobs have ended; {len(left)} to go on")
     if jobs[0].directory == directory:
-        return _run_here(jobs[0]) if left else COMPLETED
+        return _shown(jobs[0], _run_here(jobs[0])) if left else COMPLETED
     JobRunner(len(left), resume=True).run(left)
     return _finish(directory, jobs)
 
@@ -118,9 +119,7 @@ def _train_one(hydra: Hydra, overrides: Sequence[str], job: Job) -> int:
     hydra.run(CONFIG_NAME, task, pinned, with_log_configuration=False)
     if isinstance(ended[0], Exception):
         raise ended[0]
-    if ended[0] != COMPLETED:
-        print(f"posexp: the job's log is {job.log}", file=sys.stderr)
-    return ended[0]
+    return _shown(job, ended[0])
 
 
 def _run_here(job: Job) -> int:
@@ -151,12 +150,25 @@ def _finish(directory: Path, jobs: Sequence[Job]) -> int:
             f"posexp train --resume {directory}"
         )
         return code
+    _report(directory)
+    return code
+
+
+def _shown(job: Job, code: int) -> int:
+    """The exit code of a run that is its own job, after its results or where its log is."""
+    if code == COMPLETED:
+        _report(job.directory)
+    else:
+        print(f"posexp: the job's log is {job.log}", file=sys.stderr)
+    return code
+
+
+def _report(directory: Path) -> None:
     from rich.console import Console
 
     from posexp.report import report
 
     report(directory, Console())
-    return code
 
 
 def _exit_code(jobs: Sequence[Job]) -> int:

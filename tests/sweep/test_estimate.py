@@ -16,6 +16,7 @@ def config(**trainer):
             "val_every": None,
             "val_windows": 0,
             "devices": 1,
+            "threads": 1,
             "accelerator": "cpu",
             "precision": "32-true",
             **trainer,
@@ -68,5 +69,7 @@ def test_disk_is_two_checkpoints_and_a_little():
     assert estimate_bytes(10**9) == 2 * 10**9 + 2_000_000
 
 
-def test_the_rate_is_a_positive_number():
+def test_the_rate_is_a_positive_number_and_leaves_the_threads_alone():
+    before = torch.get_num_threads()
     assert measure_rate(config()) > 0
+    assert torch.get_num_threads() == before

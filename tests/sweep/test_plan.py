@@ -25,7 +25,13 @@ def test_a_row_a_job_and_the_sum(tmp_path):
     evaluation = {"lengths": [8], "anchors": 0, "curve_windows": 0, "literature_windows": 0}
     trainer = {
         **{"context_length": 8, "max_steps": 1, "batch_size": 1, "accumulate": 1},
-        **{"val_every": None, "devices": 1, "accelerator": "cpu", "precision": "32-true"},
+        **{
+            "val_every": None,
+            "devices": 1,
+            "threads": 1,
+            "accelerator": "cpu",
+            "precision": "32-true",
+        },
     }
     config = {
         "model": {"n_layers": 1, "d_model": 8},

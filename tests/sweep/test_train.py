@@ -153,7 +153,7 @@ def test_a_config_may_ask_for_the_sweep_itself(here, reported):
     assert len(list(here.glob("s/*/config.json"))) == 2
 
 
-def test_a_single_run_is_one_job_in_this_process(here, monkeypatch, capsys):
+def test_a_single_run_is_one_job_in_this_process(here, reported, monkeypatch, capsys):
     def job(arguments):
         directory = Path(arguments[0])
         print("pid", os.getpid())
@@ -163,6 +163,7 @@ def test_a_single_run_is_one_job_in_this_process(here, monkeypatch, capsys):
     monkeypatch.setattr("posexp.job.main", job)
     assert train(["hydra.run.dir=r", *FAST]) == 0
     assert f"pid {os.getpid()}" in capsys.readouterr().out
+    assert reported == [here / "r"]
     assert (here / "r" / "console.log").read_text() == f"pid {os.getpid()}\n"
     assert json.loads((here / "r" / "config.json").read_text())["scheme"]["name"] == "rope"
     with pytest.raises(DirectoryInUseError, match="a job"):
@@ -178,3 +179,20 @@ def test_a_single_run_on_several_devices_goes_through_torchrun(here, monkeypatch
     )
     assert train(["hydra.run.dir=r", "trainer.devices=2", *FAST]) == 1
     assert "torchrun" in (here / "r" / "console.log").read_text()
+
+
+def test_a_single_run_that_fails_says_where_its_log_is(here, reported, monkeypatch, capsys):
+    monkeypatch.setattr("posexp.job.main", lambda arguments: 1)
+    assert train(["hydra.run.dir=r", *FAST]) == 1
+    assert str(here / "r" / "console.log") in capsys.readouterr().err
+    assert reported == []
+
+
+def test_a_fault_in_a_single_run_comes_through_without_words_of_hydras(here, monkeypatch, capsys):
+    def job(arguments):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("posexp.job.main", job)
+    with pytest.raises(RuntimeError, match="boom"):
+        train(["hydra.run.dir=r", *FAST])
+    assert "Error executing job" not in capsys.readouterr().err
