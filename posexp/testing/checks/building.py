@@ -1,0 +1,126 @@
+"""What a scheme is once it is built: its shapes, its tensors and its initial values."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from posexp.scheme import PositionScheme
+from posexp.testing.check import check
+from posexp.testing.compare import explained, holds, same
+from posexp.testing.outcomes import ACTIVATIONS, Inputs, outcomes
+from posexp.testing.subject import Subject
+
+
+@check()
+def builds(subject: Subject) -> None:
+    """The scheme builds, and defines at least the positions of the training length."""
+    cause = f"It must build from its config for {subject.dims}."
+    with explained("building the scheme", cause):
+        scheme = subject.spec.build(subject.config, subject.dims)
+    holds(
+        isinstance(scheme, PositionScheme),
+        f"build gave a {type(scheme).__name__}: it must give a posexp.PositionScheme",
+    )
+    with explained("building a model with the scheme", cause):
+        model = subject.model()
+    limit, length = model.max_length, subject.dims.context_length
+    holds(
+        limit is None or limit >= length,
+        f"max_length is {limit}, fewer positions than context_length={length} of the dims: "
+        "derive it from dims.context_length, or check the scheme with dims that it can serve",
+    )
+
+
+@check(needs=("builds",))
+def shapes_and_dtypes(subject: Subject) -> None:
+    """Every method gives the contract's shape and keeps the dtype of the activations it is given.
+
+    For positions (T,) and (B, T), in float32 and bfloat16.
+    """
+    dims = subject.dims
+    cause = (
+        "Compare its shapes with the table in posexp.scheme: a table indexed on the wrong axis, "
+        "or heads and tokens confused, looks like this."
+    )
+    for dtype in (torch.float32, torch.bfloat16):
+        scheme = subject.scheme().to(dtype)
+        for positions in (torch.arange(5), torch.arange(6).repeat(2, 1)):
+            rows = tuple(positions.shape[:-1])
+            length = positions.shape[-1]
+            given = f"positions {tuple(positions.shape)}, {dtype}"
+            inputs = Inputs.of(dims, 2, length, dtype)
+            with explained(f"the scheme with {given}", cause):
+                found = outcomes(scheme, dims, positions, dtype)
+            expected = {
+                "embed": tuple(inputs.x.shape),
+                "transform_query": tuple(inputs.q.shape),
+                "transform_key": tuple(inputs.k.shape),
+                "bias": (*rows, dims.n_heads, length, length),
+                "mask": (*rows, length, length),
+                "distance_keys": (dims.n_heads, length, dims.d_head),
+                "distance_values": (dims.n_heads, length, dims.d_head),
+            }
+            for (method, _), value in found.items():
+                shape, wanted = tuple(value.shape), expected[method]
+                fits = shape == wanted or (
+                    method.startswith("distance") and shape == (1, *wanted[1:])
+                )
+                holds(fits, f"{method} gives {shape} for {given}, expected {wanted}. {cause}")
+                if method in ACTIVATIONS:
+                    holds(
+                        value.dtype == dtype,
+                        f"{method} turns {dtype} activations into {value.dtype}: compute in "
+                        "float32 and end with .type_as(its input)",
+                    )
+                if method == "mask":
+                    holds(
+                        value.dtype == torch.bool,
+                        f"mask gives {value.dtype}, expected bool with True = attend",
+                    )
+
+
+@check(needs=("shapes_and_dtypes",))
+def tensors_are_registered(subject: Subject) -> None:
+    """Every tensor that the scheme holds is a parameter or a buffer, so that it moves with it."""
+    scheme = subject.spec.build(subject.config, subject.dims)
+    for name, module in scheme.named_modules():
+        for attribute, value in vars(module).items():
+            # Parameters, buffers and submodules live in dicts of their own, which begin with _.
+            if attribute.startswith("_") and attribute in vars(nn.Module()):
+                continue
+            members = value.values() if isinstance(value, dict) else value
+            members = members if isinstance(value, dict | list | tuple) else [value]
+            loose = [member for member in members if isinstance(member, Tensor | nn.Module)]
+            where = f"{name}.{attribute}".lstrip(".")
+            holds(
+                not loose,
+                f"{where} holds a {type(loose[0]).__name__ if loose else ''} that is not "
+                "registered: no optimizer, checkpoint or .to(device) sees it. Use nn.Parameter, "
+                "nn.ParameterList, nn.ModuleList or register_buffer; a table that follows from "
+                "the config is best computed where it is used",
+            )
+
+
+@check(needs=("shapes_and_dtypes",))
+def initialisation_is_deterministic(subject: Subject) -> None:
+    """The same seed gives the same parameters and buffers, whatever was drawn before."""
+
+    def tensors() -> dict[str, Tensor]:
+        scheme = subject.model(spread=0.0).scheme
+        return dict(scheme.named_parameters()) | dict(scheme.named_buffers())
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        first = tensors()
+        torch.manual_seed(2)
+        second = tensors()
+    for name, value in first.items():
+        same(
+            second[name],
+            value,
+            f"{name} drawn twice with one seed",
+            "Draw parameters in init_parameter, from the generator that it is handed; draw nothing "
+            "in __init__.",
+            tolerance=0.0,
+        )

@@ -1,0 +1,37 @@
+"""What a scheme that is meant to fail is examined with."""
+
+import dataclasses
+
+import pytest
+
+from posexp import SchemeSpec
+from posexp.testing import ConformanceError, check_scheme
+from posexp.testing.subject import DIMS
+
+
+@dataclasses.dataclass
+class Settings:
+    """The numbers of every scheme made for these tests."""
+
+    theta: float = 100.0
+
+
+@pytest.fixture
+def settings():
+    return Settings
+
+
+@pytest.fixture
+def failures():
+    """The failed checks of a scheme class, {name: message}; all checks but the slow ones run."""
+
+    def failures(build, only=None):
+        spec = SchemeSpec("broken", Settings, build)
+        dims = dataclasses.replace(DIMS, n_layers=2)
+        try:
+            check_scheme(spec, dims, only=only, slow=False)
+        except ConformanceError as error:
+            return {failure.check: failure.message for failure in error.failures}
+        return {}
+
+    return failures
