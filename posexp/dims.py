@@ -29,9 +29,10 @@ class AttentionDims:
         if self.n_kv_heads is None:
             object.__setattr__(self, "n_kv_heads", self.n_heads)
         if self.d_model % self.n_heads:
+            nearest = max(1, round(self.d_model / self.n_heads)) * self.n_heads
             raise ValueError(
                 f"d_model={self.d_model} does not divide into n_heads={self.n_heads}; "
-                f"nearest valid d_model: {max(1, round(self.d_model / self.n_heads)) * self.n_heads}"
+                f"nearest valid d_model: {nearest}"
             )
         if self.n_kv_heads < 1 or self.n_heads % self.n_kv_heads:
             valid = [n for n in range(1, self.n_heads + 1) if self.n_heads % n == 0]

@@ -19,8 +19,8 @@ import torch
 from posexp.data.documents import Corpus
 from posexp.data.load import load_corpus
 from posexp.evaluation.evaluate import evaluate
+from posexp.files import read_json, write_json
 from posexp.registry import PluginError
-from posexp.report import strict
 from posexp.tracking.loggers import finish, log_evaluation, make_loggers
 from posexp.training.build import JobPlan, build_model, check_job
 from posexp.training.checkpoints import LAST
@@ -56,10 +56,10 @@ def resume_job(directory: Path) -> int:
     Raises `ValueError` if the directory holds no run or the corpus changed, `PluginError` if the
     scheme is gone.
     """
-    provenance = strict.read(directory / "provenance.json")
+    provenance = read_json(directory / "provenance.json")
     if provenance is None:
         raise ValueError(f"{directory} holds no run to go on with (no provenance.json)")
-    status = strict.read(directory / "status.json") or {}
+    status = read_json(directory / "status.json") or {}
     if status.get("status") in ("completed", "diverged"):
         print(f"{directory} is already {status['status']}: nothing to do")
         return COMPLETED
@@ -190,13 +190,6 @@ def keep_metrics(directory: Path) -> None:
         metrics.rename(kept)
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write strict JSON whole or not at all: a reader never sees half a file."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(strict.dumps(value), encoding="utf-8")
-    os.replace(partial, path)
-
-
 def is_first_rank() -> bool:
     """Whether this process writes files and talks: rank 0, or the only one."""
     return int(os.environ.get("RANK", "0")) == 0
@@ -208,7 +201,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if (directory / "provenance.json").exists():
             return resume_job(directory)
-        config = strict.read(directory / "config.json")
+        config = read_json(directory / "config.json")
         if config is None:
             raise ValueError(f"{directory} holds no config.json")
         return run_job(directory, config)

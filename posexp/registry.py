@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +100,19 @@ class Registry:
         """The schemes that were asked for and could not be loaded."""
         return {n: e for n, e in self._loaded.items() if isinstance(e, PluginError)}
 
-    def config_dirs(self) -> list[tuple[str, str]]:
-        """(plugin, directory) of the YAML presets of every plugin loaded so far."""
-        impls = self._manager.hook.posexp_config_dir.get_hookimpls()
-        return [(impl.plugin_name, str(impl.function())) for impl in impls]
+    def config_dirs(self) -> list[tuple[str, str | PluginError]]:
+        """(plugin, its directory of YAML presets, or why it has none), of every plugin loaded."""
+        found: list[tuple[str, str | PluginError]] = []
+        for impl in self._manager.hook.posexp_config_dir.get_hookimpls():
+            try:
+                directory = Path(impl.function())
+                if not directory.is_dir():
+                    raise NotADirectoryError(f"{directory} is no directory")
+                found.append((impl.plugin_name, str(directory.resolve())))
+            except Exception as error:
+                why = f"{impl.plugin_name}: its presets are left out: {error}"
+                found.append((impl.plugin_name, PluginError(why)))
+        return found
 
     def _load(self, name: str) -> SchemeSpec:
         origins = self.origins(name)
@@ -199,6 +209,8 @@ def _check_config(spec: SchemeSpec, plugin: str) -> None:
     if not (isinstance(spec.config, type) and dataclasses.is_dataclass(spec.config)):
         raise PluginError(f"{plugin}: its config {spec.config!r} is not a dataclass")
     for field in dataclasses.fields(spec.config):
+        if field.name == "name":
+            raise PluginError(f"{plugin}: its config has a field 'name', which is the scheme's own")
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise PluginError(
                 f"{plugin}: its config {spec.config.__name__} gives {field.name!r} no default; "

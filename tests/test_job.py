@@ -131,9 +131,7 @@ def test_a_resumed_run_keeps_its_tracked_run_and_its_metrics(make_config, tmp_pa
     assert (tmp_path / "job" / "metrics.part1.csv").read_text() == before
 
 
-def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(
-    make_config, tmp_path, die_at, capsys
-):
+def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(make_config, tmp_path, die_at, capsys):
     config = make_config(**HARD)
     run_job(tmp_path / "whole", config)
     die_at(4, lambda: os.kill(os.getpid(), signal.SIGINT))

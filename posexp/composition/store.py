@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from pathlib import Path
-
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
@@ -34,14 +32,9 @@ def register_schemes() -> dict[str, PluginError]:
 def scheme_node(name: str) -> type:
     """The scheme's dataclass with a field `name`; it keeps its class name for Hydra's messages.
 
-    Raises `PluginError` if the plugin is broken or its config has a `name` itself.
+    Raises `PluginError` if the plugin is broken.
     """
     spec = registry().get(name)
-    fields = {field.name for field in dataclasses.fields(spec.config)}
-    if "name" in fields:
-        raise PluginError(
-            f"the config of scheme {spec.name!r} has a field 'name', which posexp itself sets"
-        )
     return dataclasses.make_dataclass(
         spec.config.__name__,
         [("name", str, dataclasses.field(default=spec.name))],
@@ -55,22 +48,14 @@ class PluginPresets(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append every directory that exists; one broken plugin must not stop Hydra."""
-        try:
-            directories = registry().config_dirs()
-        except Exception as error:
-            _note(f"a plugin's posexp_config_dir failed: {type(error).__name__}: {error}")
-            return
-        for plugin, directory in directories:
-            if Path(directory).is_dir():
-                search_path.append(provider=plugin, path=str(Path(directory).resolve()))
+        for plugin, directory in registry().config_dirs():
+            if isinstance(directory, PluginError):
+                print(f"posexp: note: {directory}", file=sys.stderr)
             else:
-                _note(f"the plugin {plugin} names {directory} for presets: no such directory")
+                search_path.append(provider=plugin, path=directory)
 
 
 def register_search_path() -> None:
     """Let Hydra ask `PluginPresets`; a hydra_plugins package would bother every Hydra app."""
     Plugins.instance().register(PluginPresets)
 
-
-def _note(text: str) -> None:
-    print(f"posexp: note: {text}", file=sys.stderr)

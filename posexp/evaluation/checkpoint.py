@@ -14,7 +14,7 @@ from rich.table import Table
 
 from posexp.data.load import load_corpus
 from posexp.evaluation.evaluate import evaluate
-from posexp.job import write_json
+from posexp.files import write_json
 from posexp.model import Transformer
 from posexp.registry import nearest
 from posexp.training.build import make_model

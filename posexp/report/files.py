@@ -7,12 +7,11 @@ those, or was edited since, is the user's.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from posexp.report import strict
+from posexp.files import dump_json, read_json, replace
 
 INDEX = "results.json"
 MADE_BY = "posexp report"
@@ -25,10 +24,10 @@ def write_report(directory: Path, contents: Mapping[str, bytes], index: Mapping[
     """
     earlier = check_own(directory, contents)
     for name, content in contents.items():
-        _replace(directory / name, content)
+        replace(directory / name, content)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    text = strict.dumps({"made_by": MADE_BY, **index, "files": earlier | digests})
-    _replace(directory / INDEX, text.encode())
+    text = dump_json({"made_by": MADE_BY, **index, "files": earlier | digests})
+    replace(directory / INDEX, text.encode())
 
 
 def check_own(directory: Path, names: Iterable[str]) -> dict[str, str]:
@@ -37,7 +36,7 @@ def check_own(directory: Path, names: Iterable[str]) -> dict[str, str]:
     Raises `FileExistsError` where results.json or one of `names` is there but not ours.
     """
     try:
-        index = strict.read(directory / INDEX)
+        index = read_json(directory / INDEX)
     except ValueError:
         index = {}
     if index is not None and index.get("made_by") != MADE_BY:
@@ -61,11 +60,3 @@ def _not_ours(path: Path) -> FileExistsError:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Whole or not at all: a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from posexp.report import strict
+from posexp.files import finite, read_json
 
 LOSSES = ("bits_per_byte", "non_overlapping", "sliding")
 SEEDS = ("seed", "seed_init", "seed_data")
@@ -105,7 +105,7 @@ def read_jobs(directory: Path) -> list[Job]:
         raise ValueError(f"there is no directory {directory}{hint}")
     if _is_job(directory):
         return [read_job(directory)]
-    planned = (strict.read(directory / "sweep.json") or {}).get("jobs") or []
+    planned = (read_json(directory / "sweep.json") or {}).get("jobs") or []
     found = sorted((p.name for p in directory.glob("*/") if _is_job(p)), key=_by_number)
     names = list(dict.fromkeys([*planned, *found]))
     if not names:
@@ -124,7 +124,7 @@ def read_job(path: Path) -> Job:
     files: dict[str, Any] = {}
     for name in ("config", "status", "result"):
         try:
-            files[name] = strict.read(path / f"{name}.json", keep_nan=name == "result")
+            files[name] = read_json(path / f"{name}.json", keep_nan=name == "result")
         except (ValueError, OSError) as error:
             broken.append(str(error))
             files[name] = None
@@ -161,4 +161,4 @@ def _mark_diverged(result: Any) -> Any:
         return marked
     if isinstance(result, list):
         return [_mark_diverged(item) for item in result]
-    return strict.finite(result)
+    return finite(result)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from posexp.report import strict
+from posexp.files import dump_json, read_json
 from posexp.report.jobs import Job
 
 ORDERS = (3, 5)
@@ -26,7 +26,7 @@ def ngram_rows(directory: Path, jobs: Sequence[Job], split: str) -> dict[str, fl
     if described is None:
         return {}
     path = directory / "ngram.json"
-    known = strict.read(path) or {}
+    known = read_json(path) or {}
     fingerprint = described.facts.get("corpus_fingerprint")
     key = f"{fingerprint or described.facts.get('corpus')}:{split}"
     if key not in known:
@@ -34,7 +34,7 @@ def ngram_rows(directory: Path, jobs: Sequence[Job], split: str) -> dict[str, fl
         if not rows:
             return {}
         known[key] = rows
-        path.write_text(strict.dumps(known), encoding="utf-8")
+        path.write_text(dump_json(known), encoding="utf-8")
     return known[key]
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from posexp.report import strict
+from posexp.files import finite
 from posexp.report.comparison import Comparison, Setting
 from posexp.report.jobs import Job
 
@@ -54,7 +54,7 @@ def record(comparison: Comparison, setting: Setting, job: Job) -> dict[str, Any]
         # As the literature reports it: kept, named so, and never ranked.
         for key in ("non_overlapping", "sliding", "stride"):
             row[f"literature_{key}_{length}"] = entry.get(key)
-    return strict.finite(row | {"seconds": job.seconds, "error": job.error})
+    return finite(row | {"seconds": job.seconds, "error": job.error})
 
 
 def all_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:

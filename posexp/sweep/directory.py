@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from posexp.sweep.jobs import Job, write_json
+from posexp.files import write_json
+from posexp.sweep.jobs import Job
 
 SWEEP_FILE = "sweep.json"
 

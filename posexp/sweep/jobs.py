@@ -45,13 +45,6 @@ def read_status(directory: Path) -> dict[str, Any]:
         return {"status": "not started", "returncode": None, "seconds": None, "error": None}
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write strict JSON so that a reader never sees half a file."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n")
-    partial.replace(path)
-
-
 def last_line(log: Path) -> str | None:
     """The last line of a log that says anything."""
     lines = [line for line in _text(log).splitlines() if line.strip()]

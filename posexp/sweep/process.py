@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO
 
+from posexp.files import write_json
 from posexp.sweep.directory import DirectoryInUseError
-from posexp.sweep.jobs import ENDED, Job, last_line, read_status, write_json
+from posexp.sweep.jobs import ENDED, Job, last_line, read_status
 
 JOB_MODULE = "posexp.job"
 

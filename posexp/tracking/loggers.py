@@ -37,7 +37,8 @@ def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> lis
                     tags=[*tracking["tags"], *choices(config)],
                     id=run_id,
                     resume="allow",
-                    offline=mode == "offline",
+                    # Not `offline=True`, which would leave WANDB_MODE set for later jobs.
+                    mode=mode,
                     save_dir=directory,
                     config=dict(config),
                 )
@@ -82,7 +83,9 @@ def wandb_mode(asked: str) -> str:
                 stacklevel=2,
             )
         return "offline"
-    server = urlsplit(wandb.setup().settings.base_url)
+    # The environment first: wandb reads it once per process.
+    url = os.environ.get("WANDB_BASE_URL") or wandb.setup().settings.base_url
+    server = urlsplit(url)
     try:
         port = server.port or (443 if server.scheme == "https" else 80)
         socket.create_connection((server.hostname, port), CONNECT_SECONDS).close()

@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from posexp.report import strict
+from posexp.files import dump_json, read_json
 
 
 def test_numbers_that_are_not_finite_become_null_at_any_depth():
@@ -12,7 +12,7 @@ def test_numbers_that_are_not_finite_become_null_at_any_depth():
     def refuse(word):
         raise AssertionError(f"{word} is not JSON")
 
-    text = strict.dumps({"a": [math.nan, {"b": -math.inf}], "c": 1.5, "d": (True, "NaN")})
+    text = dump_json({"a": [math.nan, {"b": -math.inf}], "c": 1.5, "d": (True, "NaN")})
     parsed = json.loads(text, parse_constant=refuse)
     assert parsed == {"a": [None, {"b": None}], "c": 1.5, "d": [True, "NaN"]}
 
@@ -20,7 +20,7 @@ def test_numbers_that_are_not_finite_become_null_at_any_depth():
 def test_reading_accepts_what_other_tools_wrote_as_nan_or_too_large(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"a": NaN, "b": -Infinity, "c": 1e999, "d": 2}')
-    assert strict.read(path) == {"a": None, "b": None, "c": None, "d": 2}
+    assert read_json(path) == {"a": None, "b": None, "c": None, "d": 2}
 
 
 @pytest.mark.parametrize(("text", "word"), [('{"a": 1', "is not JSON"), ("[1]", "one JSON object")])
@@ -28,8 +28,8 @@ def test_a_broken_file_is_named(tmp_path, text, word):
     path = tmp_path / "result.json"
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"result\.json.*{word}"):
-        strict.read(path)
+        read_json(path)
 
 
 def test_no_file_is_none(tmp_path):
-    assert strict.read(tmp_path / "absent.json") is None
+    assert read_json(tmp_path / "absent.json") is None

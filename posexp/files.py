@@ -1,4 +1,6 @@
-"""Strict JSON: NaN and the infinities become null, on the way in and on the way out.
+"""Files that others read: written whole or not at all, and JSON strict.
+
+NaN and the infinities become null, on the way in and on the way out.
 
 Python's `json` reads and writes the bare words NaN and Infinity, which no other parser has to
 accept, and reads 1e999 as infinity.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,12 +27,12 @@ def finite(value: Any) -> Any:
     return value
 
 
-def dumps(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """Strict JSON text, indented, ending in a newline."""
     return json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read(path: Path, keep_nan: bool = False) -> dict[str, Any] | None:
+def read_json(path: Path, keep_nan: bool = False) -> dict[str, Any] | None:
     """The JSON object in `path`, or None where there is no such file.
 
     `keep_nan` leaves numbers that are not finite as they are, so that the caller can tell a value
@@ -45,3 +48,16 @@ def read(path: Path, keep_nan: bool = False) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         raise ValueError(f"{path} must hold one JSON object, it holds a {type(value).__name__}")
     return value if keep_nan else finite(value)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write strict JSON: null for every number that is not finite."""
+    replace(path, dump_json(value).encode())
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write `content`, whole or not at all: a reader never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)

@@ -1,0 +1,31 @@
+# The two commands of a fresh machine: `make sweep` and `make test`. Both set up .venv themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: sweep test test-slow lint clean
+
+# The quick comparison: eight schemes on Austen, one seed, a table and figures at the end.
+sweep: .venv/installed
+	$(BIN)/posexp train -m experiment=quick
+
+test: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -n auto
+
+# Minutes long: every kill and resume, the n-gram figures of both corpora, the wheel elsewhere.
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -m slow
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "posexp needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache
