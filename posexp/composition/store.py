@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
@@ -58,4 +59,3 @@ class PluginPresets(SearchPathPlugin):
 def register_search_path() -> None:
     """Let Hydra ask `PluginPresets`; a hydra_plugins package would bother every Hydra app."""
     Plugins.instance().register(PluginPresets)
-

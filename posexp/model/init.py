@@ -18,9 +18,10 @@ from posexp.scheme import PositionScheme
 def init_weights(model: Transformer, seed: int) -> None:
     """Draw every parameter of `model` in place; also after `to_empty()` of a meta-device build.
 
-    Embeddings are N(0, 1/D), so the scaled input of layer 0 has unit variance. Linear layers are
-    N(0, 1/fan_in); the two that write into the residual stream, N(0, 1/(2 n_layers fan_in)). Norms
-    are 1, biases 0. A scheme draws its own parameters: `PositionScheme.init_parameter`.
+    Embeddings have deviation 1/(2 sqrt(D)), so the scaled input of layer 0 has 1/2, a little less
+    than a sinusoidal position vector (1/sqrt(2)). Linear layers are N(0, 1/fan_in); the two that
+    write into the residual stream, N(0, 1/(2 n_layers fan_in)). Norms are 1, biases 0. A scheme
+    draws its own parameters: `PositionScheme.init_parameter`.
     """
     schemes = [(n, m) for n, m in model.named_modules() if isinstance(m, PositionScheme)]
     for name, parameter in model.named_parameters():
@@ -41,7 +42,7 @@ def _init_backbone(
 ) -> None:
     module = model.get_submodule(name.rpartition(".")[0])
     if isinstance(module, nn.Embedding):
-        parameter.normal_(0.0, module.embedding_dim**-0.5, generator=generator)
+        parameter.normal_(0.0, module.embedding_dim**-0.5 / 2, generator=generator)
     elif isinstance(module, nn.Linear):
         deviation = module.in_features**-0.5
         if name.endswith((".out.weight", ".down.weight")):
