@@ -1,4 +1,4 @@
-"""kill -9 at random steps, in real processes: the resumed weights equal those of a run left alone."""
+"""kill -9 at random steps, in real processes: the resumed weights equal an unbroken run's."""
 
 import json
 import os
