@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from posexp.files import dump_json, read_json
+from posexp.files import dump_json, read_json, replace, write_json
 
 
 def test_numbers_that_are_not_finite_become_null_at_any_depth():
@@ -33,3 +33,12 @@ def test_a_broken_file_is_named(tmp_path, text, word):
 
 def test_no_file_is_none(tmp_path):
     assert read_json(tmp_path / "absent.json") is None
+
+
+def test_a_file_is_whole_and_strict(tmp_path):
+    path = tmp_path / "new" / "x.json"
+    write_json(path, {"loss": math.nan, "step": 3})
+    assert json.loads(path.read_text()) == {"loss": None, "step": 3}
+    replace(path, b"again")
+    assert path.read_bytes() == b"again"
+    assert [p.name for p in path.parent.iterdir()] == ["x.json"]  # nothing half-written is left

@@ -21,9 +21,9 @@ def test_a_byte_order_mark_is_no_text(write):
 
 
 def test_gzipped_files_read_as_their_content(write):
-    text = read(write("a.txt.gz", gzip.compress(b"hello")))
+    text = read(write("a.txt.gz", gzip.compress(b"hello", mtime=0)))
     assert text == [("a.txt.gz", "a", "hello")]
-    line = read(write("b.jsonl.gz", gzip.compress(b'{"text": "hi"}\n')))
+    line = read(write("b.jsonl.gz", gzip.compress(b'{"text": "hi"}\n', mtime=0)))
     assert line == [("b.jsonl.gz:1", "b.jsonl.gz:1", "hi")]
 
 
@@ -77,8 +77,12 @@ def test_a_directory_without_files_is_refused(tmp_path):
         ("a.txt", b"abc" + "x".encode("utf-16"), r"not UTF-8: byte 3 \(0xff\).*iconv"),
         ("a.txt", b"\xef\xbb\xbfab\xff", r"not UTF-8: byte 5 \(0xff\)"),
         ("a.txt.gz", b"plain", "not a whole gzip file: Not a gzipped file"),
-        ("a.txt.gz", gzip.compress(b"hello" * 99)[:-12], "not a whole gzip file"),
-        ("a.jsonl.gz", gzip.compress(b'{"text": "x"}' * 99)[:-12], "not a whole gzip file"),
+        ("a.txt.gz", gzip.compress(b"hello" * 99, mtime=0)[:-12], "not a whole gzip file"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(b'{"text": "x"}' * 99, mtime=0)[:-12],
+            "not a whole gzip file",
+        ),
     ],
 )
 def test_a_bad_file_is_one_clear_error(write, name, content, message):

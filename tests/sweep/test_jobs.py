@@ -1,6 +1,4 @@
-import pytest
-
-from posexp.sweep.jobs import last_line, last_traceback, read_status, write_json
+from posexp.sweep.jobs import last_line, last_traceback, read_status
 
 LOG = """\
 step 1
@@ -43,9 +41,3 @@ def test_no_log_and_no_status_are_said_plainly(tmp_path):
     assert last_traceback(tmp_path / "none") is None
     assert last_line(tmp_path / "none") is None
     assert read_status(tmp_path)["status"] == "not started"
-
-
-def test_json_is_strict(tmp_path):
-    with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "x.json", {"loss": float("nan")})
-    assert not (tmp_path / "x.json").exists()

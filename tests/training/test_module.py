@@ -43,7 +43,7 @@ def joined(*batches):
 
 
 class Spy(LanguageModule):
-    """Keeps the gradients that the optimizer is about to use, after clipping."""
+    """Keeps the gradients that the optimizer is about to use."""
 
     def on_before_optimizer_step(self, optimizer):
         super().on_before_optimizer_step(optimizer)
@@ -76,7 +76,7 @@ def train(config, batches, accumulate, tmp_path, module=Spy):
 @pytest.mark.parametrize("sizes", [((2,), (6,)), ((16, 3), (1, 0)), ((5,), (0,))])
 def test_accumulated_gradients_equal_those_of_the_unsplit_batch(make_config, tmp_path, sizes):
     """P30 and P31: the last has a micro-batch of padding only."""
-    config = make_config()
+    config = make_config(optimizer={"gradient_clip": None})
     first, second = batch(*sizes[0], seed=1), batch(*sizes[1], seed=2)
     whole = joined(first, second)
     split_up, split_loss = train(config, [first, second], 2, tmp_path)
@@ -144,3 +144,14 @@ def test_summed_loss_equals_log_softmax_by_hand(make_config):
     loss, tokens = summed_loss(model, rows)
     assert tokens == 19
     assert float(loss.detach()) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_gradients_are_clipped_to_their_global_norm(make_config, tmp_path):
+    plain, _ = train(make_config(optimizer={"gradient_clip": None}), [batch(9)], 1, tmp_path)
+    clipped, _ = train(make_config(optimizer={"gradient_clip": 0.01}), [batch(9)], 1, tmp_path)
+    norm = math.sqrt(sum(float(g.square().sum()) for g in plain.gradients.values()))
+    assert norm > 0.01
+    for name, gradient in plain.gradients.items():
+        torch.testing.assert_close(
+            clipped.gradients[name], gradient * 0.01 / norm, rtol=1e-4, atol=0
+        )
