@@ -28,6 +28,11 @@ def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> lis
     if tracking["name"] == "wandb":
         mode = wandb_mode(tracking["mode"])
         if mode != "disabled":
+            import wandb
+
+            kept = directory / "wandb"
+            upload = f"; upload with: wandb sync {kept}/offline-run-*" if mode == "offline" else ""
+            print(f"W&B: {mode}, in {kept}{upload}")
             loggers.append(
                 WandbLogger(
                     project=tracking["project"],
@@ -39,6 +44,8 @@ def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> lis
                     resume="allow",
                     # Not `offline=True`, which would leave WANDB_MODE set for later jobs.
                     mode=mode,
+                    # Its dozen lines a run, of which ours above is the one that matters.
+                    settings=wandb.Settings(silent=True),
                     save_dir=directory,
                     config=dict(config),
                 )
@@ -75,7 +82,7 @@ def wandb_mode(asked: str) -> str:
         return "disabled" if asked == "disabled" else "offline"
     import wandb
 
-    if not wandb.api.api_key:
+    if not wandb.login(prompt=False, verify=False):
         if asked == "online":
             warnings.warn(
                 "W&B: online was asked for, but nobody is logged in (wandb login); recording "
