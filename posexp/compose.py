@@ -31,6 +31,10 @@ class Compose(PositionScheme, container=True):
         self.length_dependent = any(s.length_dependent for s in schemes)
         self.max_length = _smallest(s.max_length for s in schemes)
         self.window = _smallest(s.window for s in schemes)
+        by_distance = [s for s in schemes if any("distance" in name for name in s.acts_on)]
+        saturations = [s.saturates_at for s in by_distance]
+        if saturations and None not in saturations:
+            self.saturates_at = max(saturations)
 
     def for_layer(self, layer: int) -> PositionScheme:
         parts = [s.for_layer(layer) for s in self.schemes]
@@ -113,6 +117,10 @@ class SlidingWindow(PositionScheme):
         self.window = window
 
 
+class Spanned(Compose, container=True):
+    """A scheme, and the window it is seen through."""
+
+
 def with_span(scheme: PositionScheme, window: int | None) -> PositionScheme:
     """`scheme` seen through a window of `window` keys, or unchanged for None (full attention).
 
@@ -129,7 +137,7 @@ def with_span(scheme: PositionScheme, window: int | None) -> PositionScheme:
             f"{type(scheme).__name__} sets a span for each layer itself ({shown}); "
             "use span=full and change the scheme's own windows"
         )
-    return Compose(scheme, SlidingWindow(window, scheme.dims))
+    return Spanned(scheme, SlidingWindow(window, scheme.dims))
 
 
 def _smallest(values: Iterable[int | None]) -> int | None:

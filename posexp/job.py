@@ -42,10 +42,10 @@ def run_job(directory: Path, config: Mapping[str, Any]) -> int:
             f"{directory} already holds a run; go on with: {resume_command(directory)}"
         )
     directory.mkdir(parents=True, exist_ok=True)
-    write_json(directory / "config.json", dict(config))
     corpus = load_corpus(config["data"])
     provenance = make_provenance(config, corpus)
     if is_first_rank():
+        write_json(directory / "config.json", dict(config))
         write_json(directory / "provenance.json", provenance)
     return _recorded(directory, config, corpus, provenance, checkpoint=None)
 
@@ -97,7 +97,7 @@ def _recorded(
         traceback.print_exc()
         record("failed", FAILED, f"{type(error).__name__}: {error}")
         return FAILED
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
         record("interrupted", INTERRUPTED, "stopped at once")
         print(f"stopped; go on from the last checkpoint with: {resume_command(directory)}")
         return INTERRUPTED
@@ -163,8 +163,10 @@ def training_record(config: Mapping[str, Any], fitted: Fitted) -> dict[str, Any]
     return {
         "steps": fitted.step,
         "tokens_seen": tokens_seen(config, fitted.step),
+        # Where a run was resumed, these two are of its last part alone.
+        "resumed": fitted.first_step > 0,
         "seconds": fitted.seconds,
-        "tokens_per_second": fitted.tokens_per_second,
+        "tokens_per_second": fitted.tokens_per_second if fitted.seconds else None,
         "train_loss": fitted.metrics.get("train/loss"),
         "val_bits_per_byte": fitted.metrics.get("val/bits_per_byte"),
     }

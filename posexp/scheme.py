@@ -69,6 +69,9 @@ class PositionScheme(nn.Module):
         The number of positions that are defined, or None for no limit.
     window
         The number of keys that a query sees, itself included (|n| < window), or None for all.
+    saturates_at
+        A distance from which on the distance functions give what they give there, or None. It buys
+        a faster kernel.
     logit_scale
         The factor on queries, or None for 1/sqrt(d_head).
     """
@@ -77,6 +80,7 @@ class PositionScheme(nn.Module):
     length_dependent: bool = False
     max_length: int | None = None
     window: int | None = None
+    saturates_at: int | None = None
     logit_scale: float | None = None
 
     def __init__(self, config: Any = None, dims: AttentionDims | None = None) -> None:

@@ -74,7 +74,9 @@ def test_a_job_leaves_its_whole_record(make_config, tmp_path):
         mean = anchors[f"anchored_{row['length']}"].mean() / math.log(2)
         assert row["bits_per_byte"] == pytest.approx(mean)
     with (directory / "metrics.csv").open() as lines:
-        steps = [int(row["step"]) for row in csv.DictReader(lines)]
+        rows = list(csv.DictReader(lines))
+    steps = [int(row["step"]) for row in rows]
+    assert float(rows[-1]["eval/bits_per_byte_16"]) > 0
     assert steps == sorted(steps)  # P35
 
 
@@ -142,6 +144,20 @@ def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(make_config, tmp_path
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert resume_job(tmp_path / "job") == COMPLETED
     assert_equal_weights(weights(tmp_path / "whole"), weights(tmp_path / "job"))
+
+
+def test_a_second_ctrl_c_stops_at_once_and_is_recorded(make_config, tmp_path, die_at, capsys):
+    def twice():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    die_at(5, twice)
+    assert run_job(tmp_path / "job", make_config()) == INTERRUPTED
+    assert status(tmp_path / "job")["status"] == "interrupted"
+    assert "go on from the last checkpoint" in capsys.readouterr().out
+    assert resume_job(tmp_path / "job") == COMPLETED
+    result = json.loads((tmp_path / "job" / "result.json").read_text())
+    assert result["training"]["resumed"] is True
 
 
 def test_a_resume_refuses_another_corpus(make_config, tmp_path, die_at, text):

@@ -40,6 +40,7 @@ class Shaw(PositionScheme):
 
     def __init__(self, config: ShawConfig, dims: AttentionDims) -> None:
         super().__init__(config, dims)
+        self.saturates_at = config.clip
         rows = 2 * config.clip + 1
         self.key_vectors = nn.Parameter(torch.zeros(rows, dims.d_head))
         self.value_vectors = nn.Parameter(torch.zeros(rows, dims.d_head))

@@ -22,6 +22,11 @@ KINDS = {
     list: "a list in brackets",
 }
 
+#: Where null means "off" although the default is a value.
+MAY_BE_NULL = frozenset(
+    {"trainer.val_every", "optimizer.gradient_clip", "evaluation.foreign_split"}
+)
+
 
 def check_keys(config: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
     """Compare a job's keys and types with the default configuration's.
@@ -56,9 +61,8 @@ def _check_scheme(config: Mapping[str, Any]) -> None:
 def _check_type(key: str, value: Any, default: Any) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigurationError(f"{key} must be finite, got {value}")
-    # null means "derived" or "off" and the job decides where it may stand; a null default says
-    # nothing about the type.
-    if value is None or default is None:
+    # A null default says nothing about the type.
+    if default is None or (value is None and key in MAY_BE_NULL):
         return
     expected = type(default)
     accepted = (int, float) if expected is float else expected

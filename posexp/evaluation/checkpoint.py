@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from posexp.files import write_json
 from posexp.model import Transformer
 from posexp.registry import nearest
 from posexp.training.build import make_model
-from posexp.training.checkpoints import model_weights, read_checkpoint
+from posexp.training.checkpoints import LAST, model_weights, read_checkpoint
 from posexp.training.machine import use_machine
 from posexp.training.precision import EvaluatedModel
+from posexp.training.provenance import check_provenance
 
 #: What may differ from training; everything else is fixed by the weights.
 OPEN_SECTIONS = ("evaluation", "data")
@@ -42,6 +44,9 @@ def evaluate_checkpoint(path: Path, overrides: Iterable[str] = ()) -> dict[str, 
     use_gpu = trainer["accelerator"] == "gpu" and torch.cuda.is_available()
     device = torch.device("cuda" if use_gpu else "cpu")
     corpus = load_corpus(config["data"])
+    if config["data"] == provenance["config"]["data"]:
+        for warning in check_provenance(provenance, corpus):
+            print(f"warning: {warning}", file=sys.stderr)
     evaluation, _ = evaluate(
         EvaluatedModel(model, trainer["precision"], device),
         corpus,
@@ -50,7 +55,9 @@ def evaluate_checkpoint(path: Path, overrides: Iterable[str] = ()) -> dict[str, 
         bos=config["data"]["bos"],
         device=device,
     )
-    home = path if path.is_dir() else path.parent.parent
+    home = path if path.is_dir() else path.parent
+    if home.name == LAST.parent.name:
+        home = home.parent  # the job's own directory
     written = _unused(home, "evaluation")
     record = {
         "checkpoint": path.name,
@@ -58,8 +65,9 @@ def evaluate_checkpoint(path: Path, overrides: Iterable[str] = ()) -> dict[str, 
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "evaluation": evaluation,
     }
+    title = f"{config['scheme']['name']} at step {checkpoint['global_step']} on {corpus.name}"
+    print_evaluation(evaluation, title)
     write_json(written, record)
-    print_evaluation(evaluation, f"{config['scheme']['name']} at step {checkpoint['global_step']}")
     print(f"written to {written}")
     return record
 

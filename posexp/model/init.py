@@ -10,6 +10,7 @@ import hashlib
 import torch
 from torch import Tensor, nn
 
+from posexp.compose import Spanned
 from posexp.model.transformer import Transformer
 from posexp.scheme import PositionScheme
 
@@ -24,10 +25,13 @@ def init_weights(model: Transformer, seed: int) -> None:
     draws its own parameters: `PositionScheme.init_parameter`.
     """
     schemes = [(n, m) for n, m in model.named_modules() if isinstance(m, PositionScheme)]
+    spanned = isinstance(model.scheme, Spanned)
     for name, parameter in model.named_parameters():
         # Drawn on the CPU, so that every device starts from the same numbers.
         fresh = torch.empty(parameter.shape, dtype=torch.float32)
-        generator = torch.Generator().manual_seed(stream(seed, "init", name))
+        # A span wraps the scheme, and wraps nothing else: its parameters keep their names.
+        key = name.replace("scheme.schemes.0.", "scheme.", 1) if spanned else name
+        generator = torch.Generator().manual_seed(stream(seed, "init", key))
         owners = [(n, m) for n, m in schemes if name.startswith(f"{n}.")]
         if owners:
             owner_name, owner = max(owners, key=lambda pair: len(pair[0]))

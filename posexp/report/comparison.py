@@ -161,7 +161,8 @@ def _paired(job: Job, partner: Job, length: int) -> Difference | None:
 def _scored_on(job: Job) -> tuple[str, ...]:
     flat = settings(job)
     fields = ("data.name", "data.path", "trainer.context_length", "evaluation.split")
-    return tuple(flat.get(key, "") for key in (*fields, "evaluation.lengths"))
+    scored = ("evaluation.lengths", "evaluation.targets", "evaluation.anchors")
+    return tuple(flat.get(key, "") for key in (*fields, *scored))
 
 
 def _seeds(job: Job) -> tuple[int, ...]:

@@ -55,6 +55,7 @@ class PosexpLauncher(Launcher):
         if not isinstance(task_function, SweepTask):
             raise TypeError("hydra/launcher=posexp runs the jobs of `posexp train -m` only")
         self._task = task_function
+        self._stopped = False  # by Ctrl-C, which stops later batches of the sweep too
 
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
@@ -64,7 +65,10 @@ class PosexpLauncher(Launcher):
         jobs = self._task.jobs[initial_job_idx:last]
         if [job.overrides for job in jobs] != [list(overrides) for overrides in job_overrides]:
             raise RuntimeError("the sweeper changed the jobs after they were checked")
-        statuses = JobRunner(len(self._task.jobs), first=initial_job_idx).run(jobs)
+        runner = JobRunner(len(self._task.jobs), first=initial_job_idx)
+        runner.stopped = self._stopped
+        statuses = runner.run(jobs)
+        self._stopped = runner.stopped
         return [_job_return(job, status) for job, status in zip(jobs, statuses, strict=True)]
 
 

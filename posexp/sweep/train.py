@@ -77,7 +77,8 @@ def resume(directory: Path) -> int:
     print(f"posexp: {len(jobs) - len(left)} of {len(jobs)} jobs have ended; {len(left)} to go on")
     if jobs[0].directory == directory:
         return _shown(jobs[0], _run_here(jobs[0])) if left else COMPLETED
-    JobRunner(len(left), resume=True).run(left)
+    if left:
+        JobRunner(len(left), resume=True).run(left)
     return _finish(directory, jobs)
 
 
@@ -168,7 +169,10 @@ def _report(directory: Path) -> None:
 
     from posexp.report import report
 
-    report(directory, Console())
+    try:
+        report(directory, Console())
+    except FileExistsError as error:  # a table that the user edited is no failure of the jobs
+        print(f"posexp: no report: {error}", file=sys.stderr)
 
 
 def _exit_code(jobs: Sequence[Job]) -> int:

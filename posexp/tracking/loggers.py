@@ -20,8 +20,8 @@ CONNECT_SECONDS = 3
 def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> list[Logger]:
     """CSV in `directory/metrics.csv`, and a W&B run in `directory/wandb`.
 
-    The W&B run has the sweep as its group, the choices and the seed as its name, and the whole
-    nested config. `run_id` continues the run of a resumed job.
+    The W&B run has the sweep as its group (a single run none), the choices and the seed as its
+    name, and the whole nested config. `run_id` continues the run of a resumed job.
     """
     loggers: list[Logger] = [CSVLogger(directory, name="", version="")]
     tracking = config["tracking"]
@@ -37,7 +37,7 @@ def make_loggers(directory: Path, config: Mapping[str, Any], run_id: str) -> lis
                 WandbLogger(
                     project=tracking["project"],
                     entity=tracking["entity"],
-                    group=tracking["group"] or directory.parent.name,
+                    group=tracking["group"],
                     name=run_name(config),
                     tags=[*tracking["tags"], *choices(config)],
                     id=run_id,
@@ -91,6 +91,8 @@ def wandb_mode(asked: str) -> str:
             )
         return "offline"
     # The environment first: wandb reads it once per process.
+    if asked == "online":
+        return "online"  # as asked; the probe below knows nothing of proxies
     url = os.environ.get("WANDB_BASE_URL") or wandb.setup().settings.base_url
     server = urlsplit(url)
     try:
@@ -115,6 +117,7 @@ def log_evaluation(loggers: list[Logger], evaluation: Mapping[str, Any], step: i
     }
     for logger in loggers:
         logger.log_metrics({f"eval/bits_per_byte_{n}": x for n, x in losses.items()}, step)
+        logger.save()  # the CSV would wait for a hundred rows
         if isinstance(logger, WandbLogger):
             import wandb
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from posexp.compose import with_span
+from posexp.data.bos import first_start
 from posexp.data.lengths import check_lengths
 from posexp.data.load import load_corpus
 from posexp.data.sampler import check_batch
@@ -76,9 +77,14 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
         raise ValueError(
             f"trainer.val_every must be at least 1, or null for never, got {trainer['val_every']}"
         )
+    for name, least in (("threads", 1), ("workers", 0)):
+        if trainer[name] is not None and trainer[name] < least:
+            raise ValueError(f"trainer.{name} must be at least {least}, got {trainer[name]}")
     check_batch(trainer["batch_size"], trainer["accumulate"], trainer["devices"])
     check_optimizer(config["optimizer"])
     check_tracking(config["tracking"])
+    check_span(config["span"])
+    first_start(config["data"]["bos"])  # raises for an unknown rule
     if not config["model"]["causal"]:
         raise ValueError(
             "model.causal=false with next-token loss would leak: every position sees its own "
@@ -87,6 +93,11 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     with torch.device("meta"):
         model = make_model(config)
     corpus = load_corpus(config["data"])
+    if trainer["val_every"] is not None and not corpus.split("val"):
+        raise ValueError(
+            f"corpus {corpus.name} has no val split to look at every {trainer['val_every']} steps; "
+            "set trainer.val_every=null"
+        )
     longest = max(eval_lengths(config["evaluation"], trainer["context_length"]))
     check_lengths(corpus, config["evaluation"]["split"], longest, trainer["context_length"])
     check_evaluation(config["evaluation"], trainer["context_length"], corpus)
@@ -96,6 +107,18 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
         kernels=[kernel.name for kernel in model.kernels],
         tokens=trainer["max_steps"] * trainer["batch_size"] * trainer["context_length"],
     )
+
+
+def check_span(span: Mapping[str, Any]) -> None:
+    """Raise `ValueError` where the span's name and its window say different things."""
+    window = span["window"]
+    if span["name"] == "full" and window is not None:
+        raise ValueError(
+            f"span=full sees every key, so span.window={window} does not go with it; use "
+            f"span=sliding span.window={window}"
+        )
+    if span["name"] == "sliding" and window is None:
+        raise ValueError("span=sliding needs span.window, the number of visible keys; or span=full")
 
 
 def count_parameters(module: torch.nn.Module | PositionScheme) -> int:

@@ -79,6 +79,7 @@ class GracefulStop(Callback):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.requested = False
+        self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         self._previous = {s: signal.signal(s, self._request) for s in self.SIGNALS}
@@ -91,7 +92,11 @@ class GracefulStop(Callback):
         batch: Any,
         batch_idx: int,
     ) -> None:
-        if self.requested and (batch_idx + 1) % trainer.accumulate_grad_batches == 0:
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
+            return
+        # One rank's Ctrl-C stops all at the same step: a save waits for every rank.
+        self.requested = trainer.strategy.reduce_boolean_decision(self.requested, all=False)
+        if self.requested:
             trainer.save_checkpoint(self.path)
             trainer.should_stop = True
 

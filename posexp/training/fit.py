@@ -23,6 +23,7 @@ from posexp.training.module import LanguageModule
 class Fitted:
     """How a training run ended."""
 
+    first_step: int
     step: int
     seconds: float
     tokens_per_second: float
@@ -75,6 +76,7 @@ def fit(
     if finished:
         trainer.save_checkpoint(directory / LAST)
     return Fitted(
+        first_step=trainer.global_step - progress.steps,
         step=trainer.global_step,
         seconds=progress.seconds,
         tokens_per_second=progress.tokens_per_second,

@@ -83,6 +83,9 @@ def check_optimizer(config: Mapping[str, Any]) -> None:
         raise ValueError(
             f"optimizer.final_lr_fraction must be in [0, 1], got {config['final_lr_fraction']}"
         )
+    betas = config["betas"]
+    if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+        raise ValueError(f"optimizer.betas must be two numbers in [0, 1), got {betas}")
     clip = config["gradient_clip"]
     if clip is not None and clip <= 0:
         raise ValueError(f"optimizer.gradient_clip must be above 0 or null, got {clip}")

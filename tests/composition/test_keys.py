@@ -22,7 +22,14 @@ def test_a_slip_in_a_file_is_found_where_hydra_says_nothing(reference):
         check_keys(slipped, reference)
 
 
-def test_an_integer_is_a_number_and_null_may_stand_anywhere(reference):
+def test_null_is_refused_where_it_would_mean_nothing(reference):
+    changed = copy.deepcopy(reference)
+    changed["trainer"]["max_steps"] = None
+    with pytest.raises(ConfigurationError, match="trainer.max_steps must be an integer"):
+        check_keys(changed, reference)
+
+
+def test_an_integer_is_a_number_and_null_may_turn_something_off(reference):
     changed = copy.deepcopy(reference)
     changed["optimizer"]["lr"] = 1
     changed["trainer"]["val_every"] = None

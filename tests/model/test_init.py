@@ -1,6 +1,6 @@
 import torch
 
-from posexp import PositionScheme
+from posexp import PositionScheme, with_span
 from posexp.model.init import init_weights, stream
 
 
@@ -69,3 +69,10 @@ def test_streams_differ_in_every_part_of_their_key():
     seeds = {stream(s, p, n) for s in range(3) for p in ("init", "dropout") for n in range(50)}
     assert len(seeds) == 300
     assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_span_leaves_the_initial_weights_of_its_scheme_alone(make_model):
+    plain = make_model(lambda dims: Table(None, dims))
+    spanned = make_model(lambda dims: with_span(Table(None, dims), 4))
+    for name, parameter in plain.scheme.named_parameters():
+        assert torch.equal(spanned.scheme.schemes[0].get_parameter(name), parameter)

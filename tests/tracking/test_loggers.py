@@ -63,7 +63,7 @@ def test_one_run_a_job_with_its_config_and_its_losses(make_config, tmp_path):
     directory = tmp_path / "some_sweep" / "0_nope"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # W&B's own, about its directory
-        assert run_job(directory, make_config(tracking=WANDB)) == 0
+        assert run_job(directory, make_config(tracking=WANDB | {"group": "some_sweep"})) == 0
     (recorded,) = Path(directory).glob("wandb/offline-run-*/run-*.wandb")
     text = subprocess.run(
         [Path(sys.executable).parent / "wandb", "leet", "inspect", "--json", recorded],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posexp.model.kernels.band import BandKernel
 from posexp.model.kernels.eager import EagerKernel
 from posexp.model.kernels.kernel import Kernel
 from posexp.model.kernels.key_side import KeySideKernel
@@ -13,7 +14,8 @@ from posexp.scheme import PositionScheme
 
 #: From the fastest to the most general.
 KERNELS: dict[str, Kernel] = {
-    k.name: k for k in (SdpaKernel(), KeySideKernel(), SdpaBiasKernel(), EagerKernel())
+    k.name: k
+    for k in (SdpaKernel(), KeySideKernel(), SdpaBiasKernel(), BandKernel(), EagerKernel())
 }
 
 

@@ -27,6 +27,8 @@ class Vectors(PositionScheme):
         self.keys = torch.nn.Parameter(torch.randn(H, 7, D, generator=generator))
         self.values = torch.nn.Parameter(torch.randn(H, 7, D, generator=generator))
 
+    saturates_at = 3
+
     def distance_keys(self, n):
         return self.keys[:, n.clamp(-3, 3) + 3]
 
@@ -134,10 +136,14 @@ def test_a_window(name, window):
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-5)
 
 
-def test_key_and_value_vectors_by_distance():
-    scheme, length = Vectors(), 9
-    q, k, v = inputs(length)
-    out = run("eager", scheme, plain_layout(length), q, k, v)
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 9, 70])
+@pytest.mark.parametrize("kv_heads", [2, 4])
+@pytest.mark.parametrize("name", ["band", "eager"])
+def test_key_and_value_vectors_by_distance(name, kv_heads, length):
+    scheme = Vectors()
+    q, k, v = inputs(length, kv_heads)
+    with torch.no_grad():
+        out = run(name, scheme, plain_layout(length), q, k, v)
     index = np.clip(np.arange(length)[:, None] - np.arange(length), -3, 3) + 3
     keys, values = (t.detach().double().numpy()[:, index] for t in (scheme.keys, scheme.values))
     expected = numpy_attention(q, k, v, causal_numpy(length), 0.0, keys, values)
@@ -270,3 +276,21 @@ def test_a_learned_bias_gets_its_gradient_and_evaluates_to_the_same():
     with torch.no_grad():
         evaluated = run("sdpa_bias", scheme, layout, q, k, v)
     torch.testing.assert_close(evaluated, out, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("length", [5, 150])
+def test_a_band_with_vectors_and_a_bias(length):
+    """Composed with a table that saturates at 3 as well."""
+
+    class Saturating(Learned):
+        saturates_at = 3
+
+    scheme, layout = Compose(Vectors(), Saturating()), plain_layout(length)
+    assert scheme.saturates_at == 3
+    q, k, v = inputs(length)
+    expected = run("eager", scheme, layout, q, k, v)
+    with torch.no_grad():
+        torch.testing.assert_close(
+            run("band", scheme, layout, q, k, v), expected, atol=1e-5, rtol=0
+        )
+    assert Compose(Vectors(), Learned()).saturates_at is None
