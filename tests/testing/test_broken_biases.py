@@ -34,6 +34,10 @@ class TooShort(Table):
     max_length = 8
 
 
+class SaturatesTooSoon(Table):
+    saturates_at = 3  # the table goes on to 15
+
+
 class WrongAxis(Table):
     def distance_bias(self, n):
         return self.table.float()[:, self.rows(n)]
@@ -210,6 +214,7 @@ BROKEN = [
     (Detached, "every_parameter_gets_a_gradient", "table gets no gradient"),
     (RoundedAway, "every_parameter_gets_a_gradient", "rounds it away"),
     (ScalesMaskedScores, "every_parameter_gets_a_gradient", "rate is not finite: .*masked scores"),
+    (SaturatesTooSoon, "kernels_agree", "kernel band.*saturates_at"),
     (KeptFromTheFirstCall, "training_after_inference", "inference mode"),
 ]
 
