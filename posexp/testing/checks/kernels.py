@@ -12,8 +12,8 @@ from posexp.testing.compare import holds, same
 from posexp.testing.subject import Subject, logits
 
 CAUSE = (
-    "A fast kernel uses what the scheme says of itself (distance_slopes, distance_bias, window, mask, "
-    "saturates_at), the eager one its most general form: do the two say the same?"
+    "A fast kernel uses what the scheme says of itself (distance_slopes, distance_bias, window, "
+    "mask, saturates_at), the eager one its most general form: do the two say the same?"
 )
 
 
