@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from posexp.data.documents import Corpus
 from posexp.data.load import load_corpus
-from posexp.evaluation.evaluate import evaluate
+from posexp.evaluation.trained import evaluate_trained
 from posexp.files import read_json, write_json
 from posexp.registry import PluginError
 from posexp.tracking.loggers import finish, log_evaluation, make_loggers
@@ -27,7 +26,6 @@ from posexp.training.checkpoints import LAST
 from posexp.training.fit import Fitted, fit
 from posexp.training.machine import resolve_machine, use_machine
 from posexp.training.module import LanguageModule
-from posexp.training.precision import EvaluatedModel
 from posexp.training.provenance import check_provenance, make_provenance, record_facts
 
 __all__ = ["JobPlan", "check_job", "main", "resolve_machine", "resume_job", "run_job"]
@@ -131,15 +129,7 @@ def _train_and_evaluate(
             return "interrupted"
         if not is_first_rank():
             return "completed"
-        device = torch.device("cuda" if trainer["accelerator"] == "gpu" else "cpu")
-        evaluation, arrays = evaluate(
-            EvaluatedModel(model, trainer["precision"], device),
-            corpus,
-            config["evaluation"],
-            context_length=trainer["context_length"],
-            bos=config["data"]["bos"],
-            device=device,
-        )
+        evaluation, arrays = evaluate_trained(model, corpus, config)
         np.savez(directory / "anchors.npz", **arrays)
         facts = record_facts(config, provenance, model, tokens_seen(config, fitted.step))
         result = {

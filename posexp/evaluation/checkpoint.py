@@ -8,20 +8,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from omegaconf import OmegaConf
 from rich.console import Console
 from rich.table import Table
 
 from posexp.data.load import load_corpus
-from posexp.evaluation.evaluate import evaluate
+from posexp.evaluation.trained import evaluate_trained
 from posexp.files import write_json
 from posexp.model import Transformer
 from posexp.registry import nearest
 from posexp.training.build import make_model
 from posexp.training.checkpoints import LAST, model_weights, read_checkpoint
 from posexp.training.machine import use_machine
-from posexp.training.precision import EvaluatedModel
 from posexp.training.provenance import check_provenance
 
 #: What may differ from training; everything else is fixed by the weights.
@@ -38,23 +36,13 @@ def evaluate_checkpoint(path: Path, overrides: Iterable[str] = ()) -> dict[str, 
     checkpoint = read_checkpoint(path)
     provenance = checkpoint["posexp"]
     config = apply_overrides(provenance["config"], overrides)
-    trainer = config["trainer"]
     use_machine(config)
     model = load_model(config, checkpoint)
-    use_gpu = trainer["accelerator"] == "gpu" and torch.cuda.is_available()
-    device = torch.device("cuda" if use_gpu else "cpu")
     corpus = load_corpus(config["data"])
     if config["data"] == provenance["config"]["data"]:
         for warning in check_provenance(provenance, corpus):
             print(f"warning: {warning}", file=sys.stderr)
-    evaluation, _ = evaluate(
-        EvaluatedModel(model, trainer["precision"], device),
-        corpus,
-        config["evaluation"],
-        context_length=trainer["context_length"],
-        bos=config["data"]["bos"],
-        device=device,
-    )
+    evaluation, _ = evaluate_trained(model, corpus, config)
     home = path if path.is_dir() else path.parent
     if home.name == LAST.parent.name:
         home = home.parent  # the job's own directory

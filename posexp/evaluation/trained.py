@@ -1,0 +1,49 @@
+"""A trained transformer evaluated as its config says: its precision, its device, its corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from posexp.data.documents import Corpus
+from posexp.evaluation.evaluate import evaluate
+from posexp.model import Transformer
+
+
+def evaluate_trained(
+    model: Transformer, corpus: Corpus, config: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `evaluate` gives for `model`, under a resolved config, on its GPU if it has one."""
+    trainer = config["trainer"]
+    on_gpu = trainer["accelerator"] == "gpu" and torch.cuda.is_available()
+    device = torch.device("cuda" if on_gpu else "cpu")
+    return evaluate(
+        EvaluatedModel(model, trainer["precision"], device),
+        corpus,
+        config["evaluation"],
+        context_length=trainer["context_length"],
+        bos=config["data"]["bos"],
+        device=device,
+    )
+
+
+class EvaluatedModel:
+    """Tokens (B, L) -> float32 logits (B, L, V), under autocast if `precision` is bf16-mixed."""
+
+    def __init__(self, model: Transformer, precision: str, device: torch.device) -> None:
+        self.model = model.to(device).eval()
+        self.device = device
+        self.autocasts = precision == "bf16-mixed"
+
+    @property
+    def max_length(self) -> int | None:
+        """The number of positions that the scheme defines, or None for no limit."""
+        return self.model.max_length
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocasts):
+            return self.model(tokens)
