@@ -38,12 +38,14 @@ class SchemeSpec:
     """What a plugin's `posexp_schemes` hook returns for each of its schemes.
 
     `config` is a dataclass whose fields all have defaults (or `omegaconf.MISSING`); `build` makes
-    the module from a config and the dims, usually the scheme class itself.
+    the module from a config and the dims, usually the scheme class itself. `expected_failures`
+    names checks of `posexp.testing` that the scheme fails by its nature, each with the reason.
     """
 
     name: str
     config: type
     build: Callable[[Any, AttentionDims], PositionScheme]
+    expected_failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
