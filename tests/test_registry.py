@@ -58,7 +58,7 @@ def test_a_sound_plugin(offer):
         (SOUND.replace("return [", "1 / 0; return ["), "posexp_schemes raised ZeroDivisionError"),
         (SOUND.replace("@dataclasses.dataclass\n", ""), "is not a dataclass"),
         (SOUND.replace("= 1.0", ""), "gives 'strength' no default"),
-        (SOUND.replace("strength", "name"), "field 'name', which is the scheme's own"),
+        (SOUND.replace("strength", "name"), "field 'name', which posexp sets"),
         ("x = 1", "registers nothing"),
     ],
 )
