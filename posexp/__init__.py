@@ -14,11 +14,15 @@ __version__ = version("posexp")
 _HOMES = {
     "AttentionDims": "posexp.dims",
     "Compose": "posexp.compose",
+    "Planted": "posexp.task",
     "PluginError": "posexp.registry",
     "PositionScheme": "posexp.scheme",
     "SchemeSpec": "posexp.registry",
     "SlidingWindow": "posexp.compose",
+    "Task": "posexp.task",
+    "TaskSpec": "posexp.task",
     "build_scheme": "posexp.registry",
+    "build_task": "posexp.task",
     "hookimpl": "posexp.hookspecs",
     "with_span": "posexp.compose",
 }

@@ -9,6 +9,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from posexp.registry import SchemeSpec
+    from posexp.task import TaskSpec
 
 hookspec = pluggy.HookspecMarker("posexp")
 hookimpl = pluggy.HookimplMarker("posexp")
@@ -17,6 +18,11 @@ hookimpl = pluggy.HookimplMarker("posexp")
 @hookspec
 def posexp_schemes() -> Iterable[SchemeSpec]:
     """Return the position schemes that this plugin offers."""
+
+
+@hookspec
+def posexp_tasks() -> Iterable[TaskSpec]:
+    """Return the evaluation tasks that this plugin offers."""
 
 
 @hookspec

@@ -1,0 +1,126 @@
+"""Needle: recall, at a question, the value that a key was given far back.
+
+A needle is a key followed by its value; a question is the same key once more, and its answer the
+same value. Keys are bytes that UTF-8 never contains, values are letters a to z drawn anew in every
+window, so that only the window itself tells the answer (chance: 1/26). Needles and questions are
+put into running text, which goes on unchanged around them.
+
+Training windows hold `needles` keys, each planted once and asked once, at random places in random
+order. Keys and planted values cannot be predicted and are not scored. A test window of length L
+holds `needles` keys as well; the last input asks for the one that stands `distance` tokens before
+it, at distances L/8, L/4, L/2 and 7L/8.
+
+Small models cannot read a needle that is written in words, hence one of trained tokens: the
+questions of Arora et al. 2023, "Zoology" (multi-query associative recall), in the filler text of
+Mohtashami and Jaggi 2023, "Landmark Attention" (passkey retrieval).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from posexp import Planted, Task, TaskSpec, hookimpl
+
+KEYS = np.arange(0xF5, 0x100)  # 11 bytes that are in no valid UTF-8
+VALUES = np.arange(ord("a"), ord("z") + 1)
+
+
+@dataclass
+class NeedleConfig:
+    """`share` of the training windows is changed; `windows` are tested a length and distance.
+
+    Raises `ValueError` for values out of range.
+    """
+
+    needles: int = 8
+    share: float = 0.25
+    windows: int = 128
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.needles <= len(KEYS):
+            raise ValueError(
+                f"needle: needles must be 1 to {len(KEYS)}, a key for each, got {self.needles}; "
+                f"nearest valid: {min(max(self.needles, 1), len(KEYS))}"
+            )
+        if not 0 <= self.share < 1:
+            raise ValueError(
+                f"needle: share must be in [0, 1), so that plain text is left, got {self.share}"
+            )
+        if self.windows < 1:
+            raise ValueError(f"needle: windows must be at least 1, got {self.windows}")
+
+
+class Needle(Task):
+    """Recall of a value by its key. Raises `ValueError` for a T that does not hold the needles."""
+
+    chance = 1 / len(VALUES)
+
+    def __init__(self, config: NeedleConfig, context_length: int) -> None:
+        super().__init__(config, context_length)
+        self.share, self.windows = config.share, config.windows
+        # Half of the window stays text.
+        most = context_length // 8
+        if config.needles > most:
+            raise ValueError(
+                f"needle: {config.needles} needles and their questions fill more than half of "
+                f"context_length={context_length}; nearest valid needles: {most}, "
+                f"or context_length: {8 * config.needles}"
+            )
+
+    def training_window(self, tokens: np.ndarray, random: np.random.Generator) -> Planted:
+        """Each key twice, a needle and then its question, in random order at random places."""
+        order = random.permutation(np.repeat(np.arange(self.config.needles), 2))
+        # Places in a window that has one token less for each pair, which are then put back.
+        n = len(order)
+        starts = 1 + np.sort(random.choice(len(tokens) - 1 - n, n, replace=False)) + np.arange(n)
+        planted, scored = _insert(tokens, starts, self._pairs(random)[order])
+        asked = [which in order[:i] for i, which in enumerate(order)]
+        scored[starts[asked] + 1] = True
+        scored[0] = False
+        return planted, scored
+
+    def distances(self, length: int) -> list[int]:
+        """An eighth, a quarter, a half and seven eighths of a length that holds the needles."""
+        if length < 4 * self.config.needles:
+            return []
+        return sorted(
+            {d for d in (length // 8, length // 4, length // 2, 7 * length // 8) if d > 1}
+        )
+
+    def test_window(
+        self, tokens: np.ndarray, distance: int, random: np.random.Generator
+    ) -> Planted:
+        """The last pair asks for the needle `distance` tokens before it; the others distract."""
+        question = len(tokens) - 2
+        needle = question - distance
+        # Every second place, so that no two pairs overlap.
+        free = [p for p in range(2 - needle % 2, question - 1, 2) if p != needle]
+        others = random.choice(free, self.config.needles - 1, replace=False)
+        pairs = self._pairs(random)
+        planted, _ = _insert(
+            tokens, np.array([question, needle, *others]), np.concatenate([pairs[:1], pairs])
+        )
+        scored = np.zeros(len(tokens), dtype=bool)
+        scored[-1] = True
+        return planted, scored
+
+    def _pairs(self, random: np.random.Generator) -> np.ndarray:
+        """Different keys, each with a value: (needles, 2)."""
+        keys = random.choice(KEYS, self.config.needles, replace=False)
+        return np.stack([keys, random.choice(VALUES, self.config.needles)], axis=1)
+
+
+def _insert(tokens: np.ndarray, starts: np.ndarray, pairs: np.ndarray) -> Planted:
+    """Put a pair (2,) at each start; the text, which is marked, goes on around them."""
+    planted, text = tokens.copy(), np.ones(len(tokens), dtype=bool)
+    text[starts] = text[starts + 1] = False
+    planted[text] = tokens[: text.sum()]
+    planted[starts], planted[starts + 1] = pairs.T
+    return planted, text
+
+
+@hookimpl
+def posexp_tasks() -> list[TaskSpec]:
+    return [TaskSpec("needle", NeedleConfig, Needle)]
