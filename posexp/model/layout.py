@@ -25,6 +25,8 @@ class Layout:
     consecutive
         For every visible pair, the position difference equals the index difference. True for plain,
         left-padded and packed rows; False for remapped positions.
+    keys_after
+        How many keys stand after the last query; 0 where the two end together.
     """
 
     q_positions: Tensor
@@ -34,6 +36,7 @@ class Layout:
     q_documents: Tensor | None = None
     k_documents: Tensor | None = None
     consecutive: bool = True
+    keys_after: int = 0
 
     @classmethod
     def of_tokens(
@@ -65,7 +68,8 @@ class Layout:
     def is_plain(self) -> bool:
         """One document, no padding, as many queries as keys, positions in order."""
         same_rows = self.q_positions.shape[-1] == self.k_positions.shape[-1]
-        return same_rows and self.consecutive and not self.needs_rows
+        aligned = same_rows and self.keys_after == 0
+        return aligned and self.consecutive and not self.needs_rows
 
     @property
     def needs_rows(self) -> bool:
@@ -77,10 +81,31 @@ class Layout:
         return self.q_positions[..., :, None] - self.k_positions[..., None, :]
 
     def index_difference(self) -> Tensor:
-        """Query minus key index (T, S): the last query and the last key stand at one place."""
+        """Query minus key index (T, S)."""
         n_queries, n_keys = self.q_positions.shape[-1], self.k_positions.shape[-1]
+        queries = torch.arange(n_queries, device=self.k_positions.device)
         keys = torch.arange(n_keys, device=self.k_positions.device)
-        return keys[n_keys - n_queries :, None] - keys
+        return queries[:, None] + (n_keys - self.keys_after - n_queries) - keys
+
+    def tile(self, start: int, stop: int, first_key: int, last_key: int) -> Layout:
+        """The queries numbered `start` to `stop`, and the keys `first_key` to `last_key`."""
+        n_queries, n_keys = self.q_positions.shape[-1], self.k_positions.shape[-1]
+        rows, columns = slice(start, stop), slice(first_key, last_key)
+        after = self.keys_after + (n_queries - stop) - (n_keys - last_key)
+
+        def part(x: Tensor | None, span: slice) -> Tensor | None:
+            return None if x is None else x[..., span]
+
+        return Layout(
+            self.q_positions[..., rows],
+            self.k_positions[..., columns],
+            self.causal,
+            part(self.real_keys, columns),
+            part(self.q_documents, rows),
+            part(self.k_documents, columns),
+            self.consecutive,
+            after,
+        )
 
     def visible(self, scheme_mask: Tensor | None = None) -> Tensor | None:
         """True = attend: (T, S) or (B, 1, T, S); None if everything is visible.

@@ -31,8 +31,9 @@ class Distances:
         """N = T + S - 1 index differences where positions are consecutive, else the unique ones."""
         if layout.consecutive:
             n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
-            n = torch.arange(1 - n_queries, n_keys, device=layout.q_positions.device)
-            return cls(n, layout.index_difference() + n_queries - 1)
+            least, most = 1 - n_queries - layout.keys_after, n_keys - layout.keys_after
+            n = torch.arange(least, most, device=layout.q_positions.device)
+            return cls(n, layout.index_difference() - least)
         n, index = torch.unique(layout.distance(), return_inverse=True)
         return cls(n, index)
 
