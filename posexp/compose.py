@@ -29,6 +29,7 @@ class Compose(PositionScheme, container=True):
         self.logit_scale = next(iter(scales), None)
         self.shift_invariant = all(s.shift_invariant for s in schemes)
         self.length_dependent = any(s.length_dependent for s in schemes)
+        self.steady_until = min((s.steady_until for s in schemes if s.length_dependent), default=0)
         self.max_length = _smallest(s.max_length for s in schemes)
         self.window = _smallest(s.window for s in schemes)
         by_distance = [s for s in schemes if any("distance" in name for name in s.acts_on)]

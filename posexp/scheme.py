@@ -64,7 +64,10 @@ class PositionScheme(nn.Module):
         Adding a constant to all positions leaves the output as it is.
     length_dependent
         The result for a token depends on the length of the sequence it stands in, so a sequence
-        cannot be processed in pieces.
+        cannot be processed in pieces. A cache then holds keys before `transform_key`, and refuses
+        to go on where `embed` or `remap_positions` could depend on the length.
+    steady_until
+        The length up to which a length-dependent scheme does not change yet.
     max_length
         The number of positions that are defined, or None for no limit.
     window
@@ -78,6 +81,7 @@ class PositionScheme(nn.Module):
 
     shift_invariant: bool = True
     length_dependent: bool = False
+    steady_until: int = 0
     max_length: int | None = None
     window: int | None = None
     saturates_at: int | None = None

@@ -96,6 +96,7 @@ class Hybrid(PositionScheme, container=True):
         parts = list(self.parts.values())
         self.shift_invariant = all(part.shift_invariant for part in parts)
         self.length_dependent = any(part.length_dependent for part in parts)
+        self.steady_until = min((p.steady_until for p in parts if p.length_dependent), default=0)
         lengths = [part.max_length for part in parts if part.max_length is not None]
         self.max_length = min(lengths, default=None)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from posexp.dims import AttentionDims
 from posexp.model.attention import Attention
+from posexp.model.cache import Cache, Memory, longest_row
 from posexp.model.config import ModelConfig
 from posexp.model.kernels import Kernel, kernel_for, legal_kernels
 from posexp.model.layout import Layout
@@ -46,10 +47,16 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, scheme: PositionScheme, layout: Layout, kernel: Kernel, prepared: object
+        self,
+        x: Tensor,
+        scheme: PositionScheme,
+        layout: Layout,
+        kernel: Kernel,
+        prepared: object,
+        memory: Memory | None = None,
     ) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        attended = self.attention(self.attention_norm(x), scheme, layout, kernel, prepared)
+        attended = self.attention(self.attention_norm(x), scheme, layout, kernel, prepared, memory)
         x = x + self.dropout(attended)
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
 
@@ -98,6 +105,7 @@ class Transformer(nn.Module):
         real: Tensor | None = None,
         documents: Tensor | None = None,
         positions: Tensor | None = None,
+        cache: Cache | None = None,
     ) -> Tensor:
         """(B, T) token ids -> float32 logits (B, T, V).
 
@@ -105,41 +113,65 @@ class Transformer(nn.Module):
             (B, T) bool, False for padding on the left. Positions then count real tokens.
         documents, positions
             (B, T) each, for packed rows: the number of each token's document, and its place in it.
+        cache
+            The tokens before these, of a causal model; it is extended. Positions go on from there.
 
-        Raises `ValueError` beyond the positions that the scheme defines.
+        Raises `ValueError` beyond the positions that the scheme defines, and where a cache could
+        not give what one pass over all tokens gives.
         """
-        length = tokens.shape[-1]
-        if self.max_length is not None and length > self.max_length:
-            # Padding stands at no position; only a row this long is worth the look.
-            length = length if real is None else int(real.sum(-1).max())
-            if length > self.max_length:
+        self._check_length(tokens, real, cache)
+        if cache is None:
+            layout = Layout.of_tokens(
+                tokens,
+                causal=self.config.causal,
+                real=real,
+                documents=documents,
+                positions=positions,
+            )
+        else:
+            if not self.config.causal:
+                raise ValueError("a cache needs causal attention: here old tokens see new ones")
+            if documents is not None or positions is not None:
                 raise ValueError(
-                    f"{length} positions were asked of a scheme that defines {self.max_length}"
+                    "with a cache positions count on from it: decode documents in rows of their "
+                    "own, with neither documents= nor positions="
                 )
-        layout = Layout.of_tokens(
-            tokens,
-            causal=self.config.causal,
-            real=real,
-            documents=documents,
-            positions=positions,
-        )
+            cache.check(self.scheme, tokens, real)
+            layout = cache.new_tokens(tokens, real)
         x = self.embedding(tokens) * self.config.input_scale
         # Positions are float32 or better: autocast ends wherever a scheme is called.
         with torch.autocast(x.device.type, enabled=False):
             layout = remapped(layout, self.scheme)
             x = self.scheme.embed(x, layout.q_positions)
+        if cache is not None:
+            layout = cache.joined(layout)
         x = self.dropout(x)
 
         prepared: dict[tuple[PositionScheme, str], object] = {}
         for i, block in enumerate(self.blocks):
             scheme = self.scheme.for_layer(i)
-            kernel = kernel_for(layout, self.legal_kernels[i])
+            memory = None if cache is None else cache.layers[i]
+            seen = layout if memory is None else memory.seen_by(layout)
+            kernel = kernel_for(seen, self.legal_kernels[i])
             key = (scheme, kernel.name)
             if key not in prepared:
                 with torch.autocast(x.device.type, enabled=False):
-                    prepared[key] = kernel.prepare(scheme, layout)
-            x = block(x, scheme, layout, kernel, prepared[key])
+                    prepared[key] = kernel.prepare(scheme, seen)
+            x = block(x, scheme, seen, kernel, prepared[key], memory)
+        if cache is not None:
+            cache.commit(tokens, real, layout)
         return self.logits(self.norm(x))
+
+    def _check_length(self, tokens: Tensor, real: Tensor | None, cache: Cache | None) -> None:
+        length = tokens.shape[-1] + (0 if cache is None else cache.length)
+        if self.max_length is None or length <= self.max_length:
+            return
+        # Padding stands at no position; only a row this long is worth the look.
+        length = longest_row(tokens, real, 0 if cache is None else cache.count)
+        if length > self.max_length:
+            raise ValueError(
+                f"{length} positions were asked of a scheme that defines {self.max_length}"
+            )
 
     def logits(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, V), in float32 whatever the precision before."""

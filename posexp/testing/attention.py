@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from posexp.dims import AttentionDims
-from posexp.model.attention import logit_scale
+from posexp.model.attention import attend as layer_attend
 from posexp.model.kernels import Kernel
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
@@ -26,6 +26,4 @@ def attend(
     scheme: PositionScheme, kernel: Kernel, layout: Layout, q: Tensor, k: Tensor, v: Tensor
 ) -> Tensor:
     """What `kernel` makes of one layer's scheme: (B, H, T, d)."""
-    q = scheme.transform_query(q * logit_scale(scheme, scheme.dims), layout.q_positions)
-    k = scheme.transform_key(k, layout.k_positions)
-    return kernel.attend(q, k, v, kernel.prepare(scheme, layout), 0.0)
+    return layer_attend(q, k, v, scheme, layout, kernel, kernel.prepare(scheme, layout))

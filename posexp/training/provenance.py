@@ -64,7 +64,7 @@ def record_facts(
     """One flat row of everything that differs silently between papers."""
     kernels = list(dict.fromkeys(kernel.name for kernel in model.kernels))
     scales = dict.fromkeys(
-        logit_scale(model.scheme.for_layer(i), model.dims) for i in range(model.dims.n_layers)
+        logit_scale(model.scheme.for_layer(i), model.dims.d_head) for i in range(model.dims.n_layers)
     )
     facts = {
         "scheme": config["scheme"]["name"],
