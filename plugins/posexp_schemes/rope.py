@@ -45,6 +45,9 @@ class RopeConfig:
 class Rope(PositionScheme):
     """Rotate queries and keys. Raises `ValueError` if the rotary width is odd or zero."""
 
+    #: A factor on all that is rotated: context extensions change it, and `frequencies`.
+    amplitude: float = 1.0
+
     def __init__(self, config: RopeConfig, dims: AttentionDims) -> None:
         super().__init__(config, dims)
         # The small term: 49 x (2/49) is 2, whatever floating point makes of it.
@@ -60,15 +63,20 @@ class Rope(PositionScheme):
         """Rotate the keys (B, n_kv_heads, S, d) at `positions`, (S,) or (B, S)."""
         return self.rotate(k, positions)
 
+    def frequencies(self, positions: Tensor, dtype: torch.dtype) -> Tensor:
+        """w_k, (r/2,), or (..., 1, 1, r/2) where rows of `positions` (..., T) differ in them."""
+        pairs = torch.arange(0, self.rotary_width, 2, device=positions.device, dtype=dtype)
+        return self.config.theta ** (-pairs / self.rotary_width)
+
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
         """R_p x for x (B, heads, T, d) at `positions`, (T,) or (B, T)."""
         width = self.rotary_width
         dtype = torch.promote_types(x.dtype, torch.float32)
-        pairs = torch.arange(0, width, 2, device=x.device, dtype=dtype)
-        angles = positions[..., None, :, None].to(dtype) * self.config.theta ** (-pairs / width)
+        angles = positions[..., None, :, None].to(dtype) * self.frequencies(positions, dtype)
         turned = x[..., :width].to(dtype)
         turn = _turn_interleaved if self.config.layout == "interleaved" else _turn_half
-        turned = turn(turned, angles).type_as(x)
+        turned = turn(turned, angles)
+        turned = (turned if self.amplitude == 1.0 else turned * self.amplitude).type_as(x)
         return turned if width == x.shape[-1] else torch.cat((turned, x[..., width:]), dim=-1)
 
 

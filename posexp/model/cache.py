@@ -1,4 +1,4 @@
-"""What decoding keeps of the tokens it has seen, so that new tokens cost no second look at old ones.
+"""What decoding keeps of the tokens it has seen: new ones cost no second look at old ones.
 
     cache = Cache()
     model(prompt, cache=cache)      # any number of tokens in a call
