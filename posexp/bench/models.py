@@ -1,0 +1,57 @@
+"""Models as the trainer builds them, and the same model without positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from posexp.data.tokens import VOCABULARY
+from posexp.model import Transformer
+from posexp.model.init import init_weights
+from posexp.model.kernels import kernel_for
+from posexp.model.layout import Layout
+from posexp.model.transformer import remapped
+from posexp.scheme import PositionScheme
+from posexp.training.build import build_model
+
+DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
+
+
+def with_scheme(config: Mapping[str, Any], length: int, device: str) -> Transformer:
+    """The transformer of a job's config, built for contexts of `length`, in training mode."""
+    trainer = {**config["trainer"], "context_length": length}
+    return build_model({**config, "trainer": trainer}).to(device)
+
+
+def without_positions(like: Transformer) -> Transformer:
+    """The same sizes with NoPE: the contract's identity, which the fused causal kernel serves."""
+    length, device = like.dims.context_length, like.embedding.weight.device
+    scheme = PositionScheme(dims=like.dims)
+    model = Transformer(like.config, scheme, VOCABULARY, length)
+    init_weights(model, seed=0)
+    return model.to(device)
+
+
+def kernels_used(model: Transformer, length: int, layers: Sequence[int] | None = None) -> str:
+    """The kernels that plain rows of `length` get in `layers`, or in all; equal ones once."""
+    device = model.embedding.weight.device
+    tokens = torch.zeros(1, length, dtype=torch.long, device=device)
+    layout = remapped(Layout.of_tokens(tokens, causal=model.config.causal), model.scheme)
+    chosen = range(model.config.n_layers) if layers is None else layers
+    names = (kernel_for(layout, model.legal_kernels[i]).name for i in chosen)
+    return " ".join(dict.fromkeys(names))
+
+
+def distinct_layers(model: Transformer) -> list[list[int]]:
+    """The layers that share a scheme, together; one group for most schemes."""
+    groups: dict[PositionScheme, list[int]] = {}
+    for layer in range(model.config.n_layers):
+        groups.setdefault(model.scheme.for_layer(layer), []).append(layer)
+    return list(groups.values())
+
+
+def synchronizer(device: str) -> Callable[[], None]:
+    """What waits for `device` to finish its work."""
+    return torch.cuda.synchronize if device == "cuda" else lambda: None
