@@ -34,7 +34,8 @@ class NeedleConfig:
     Raises `ValueError` for values out of range.
     """
 
-    needles: int = 8
+    needles: int = 4
+    questions: int = 3
     share: float = 0.25
     windows: int = 128
 
@@ -61,7 +62,7 @@ class Needle(Task):
         super().__init__(config, context_length)
         self.share, self.windows = config.share, config.windows
         # Half of the window stays text.
-        most = context_length // 8
+        most = context_length // 4 // (1 + config.questions)
         if config.needles > most:
             raise ValueError(
                 f"needle: {config.needles} needles and their questions fill more than half of "
@@ -71,7 +72,9 @@ class Needle(Task):
 
     def training_window(self, tokens: np.ndarray, random: np.random.Generator) -> Planted:
         """Each key twice, a needle and then its question, in random order at random places."""
-        order = random.permutation(np.repeat(np.arange(self.config.needles), 2))
+        order = random.permutation(
+            np.repeat(np.arange(self.config.needles), 1 + self.config.questions)
+        )
         # Places in a window that has one token less for each pair, which are then put back.
         n = len(order)
         starts = 1 + np.sort(random.choice(len(tokens) - 1 - n, n, replace=False)) + np.arange(n)
@@ -108,7 +111,7 @@ class Needle(Task):
 
     def _pairs(self, random: np.random.Generator) -> np.ndarray:
         """Different keys, each with a value: (needles, 2)."""
-        keys = random.choice(KEYS, self.config.needles, replace=False)
+        keys = random.permutation(KEYS[: self.config.needles])
         return np.stack([keys, random.choice(VALUES, self.config.needles)], axis=1)
 
 

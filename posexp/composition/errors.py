@@ -9,8 +9,8 @@ from typing import Any
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
 
-from posexp.composition.store import scheme_node
-from posexp.registry import PluginError, nearest, registry
+from posexp.composition.store import config_node, registries
+from posexp.registry import PluginError, nearest
 
 
 class ConfigurationError(ValueError):
@@ -35,6 +35,10 @@ def explain_unknown_key(key: str, config: Mapping[str, Any]) -> ConfigurationErr
             "other schemes (scheme=hybrid)"
         )
     parent, _, last = key.rpartition(".")
+    if parent == "task" and "task" not in config:
+        return ConfigurationError(
+            f"{key}: no task is chosen; choose one as well, as in task=needle"
+        )
     node: Any = config
     for part in filter(None, parent.split(".")):
         node = node.get(part) if isinstance(node, Mapping) else None
@@ -85,9 +89,10 @@ def flat_keys(config: Mapping[str, Any], prefix: str = "") -> list[str]:
 def _no_option(missing: str, options: Iterable[str]) -> ConfigurationError:
     group, _, option = missing.rpartition("/")
     choices = sorted(o for o in options if not o.startswith("_"))
-    if group == "scheme" and option in registry().names:
+    found = registries().get(group)
+    if found is not None and option in found.names:
         try:
-            scheme_node(option)
+            config_node(found, option)
         except PluginError as error:
             return ConfigurationError(str(error))
     return ConfigurationError(

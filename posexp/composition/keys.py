@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from posexp.composition.errors import ConfigurationError, explain_unknown_key, flat_keys
-from posexp.registry import PluginError, scheme_config
+from posexp.registry import PluginError, scheme_config, task_registry
 
 KINDS = {
     bool: "true or false",
@@ -32,9 +32,9 @@ def check_keys(config: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
     """Compare a job's keys and types with the default configuration's.
 
     Raises `ConfigurationError` for an unknown key, a removed one, a value of another type, a value
-    that is required and missing, and for a parameter that the chosen scheme does not have.
+    that is required and missing, and for a parameter that the chosen scheme or task does not have.
     """
-    _check_scheme(config)
+    _check_plugins(config)
     known, given = _values(reference), _values(config)
     for key, value in given.items():
         if key not in known:
@@ -49,11 +49,15 @@ def check_keys(config: Mapping[str, Any], reference: Mapping[str, Any]) -> None:
             raise ConfigurationError(f"{key} was removed, but posexp needs it: leave out ~{key}")
 
 
-def _check_scheme(config: Mapping[str, Any]) -> None:
+def _check_plugins(config: Mapping[str, Any]) -> None:
     if "scheme" not in config:
         raise ConfigurationError("scheme was removed; scheme=nope is the one without positions")
+    if "task" in config and "name" not in config["task"]:
+        raise ConfigurationError("task has settings and no name: choose one, as in task=needle")
     try:
         scheme_config(config["scheme"])
+        if "task" in config:
+            task_registry().config(config["task"])
     except (PluginError, ValueError) as error:
         raise ConfigurationError(str(error)) from error
 
@@ -76,7 +80,7 @@ def _check_type(key: str, value: Any, default: Any) -> None:
 
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
-    for dotted in flat_keys({k: v for k, v in config.items() if k != "scheme"}):
+    for dotted in flat_keys({k: v for k, v in config.items() if k not in ("scheme", "task")}):
         node: Any = config
         for part in dotted.split("."):
             node = node[part]

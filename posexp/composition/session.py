@@ -12,18 +12,18 @@ from hydra.core.global_hydra import GlobalHydra
 
 from posexp.composition.location import conf_directory
 from posexp.composition.resolvers import register_resolvers
-from posexp.composition.store import register_schemes, register_search_path
+from posexp.composition.store import register_plugins, register_search_path
 
 
 @contextmanager
 def hydra_session() -> Iterator[Hydra]:
-    """Hydra with posexp's `conf/`, every scheme that loads, and the sweep launcher."""
+    """Hydra with posexp's `conf/`, every scheme and task that loads, and the sweep launcher."""
     # The launcher imports nothing of a job, so this costs little even for one run.
     from posexp.sweep.launcher import register_launcher
 
     version.setbase("1.3")
     register_resolvers()
-    register_schemes()
+    register_plugins()
     register_search_path()
     register_launcher()
     GlobalHydra.instance().clear()

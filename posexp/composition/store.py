@@ -1,4 +1,4 @@
-"""What code, not YAML, offers Hydra: schemes, the launcher and plugins' preset directories."""
+"""What code, not YAML, offers Hydra: schemes, tasks, and plugins' preset directories."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from posexp.registry import PluginError, registry
+from posexp.registry import PluginError, Registry, registry, task_registry
 
 
-def register_schemes() -> dict[str, PluginError]:
-    """Offer every scheme that loads as the Hydra option `scheme/<name>`.
+def registries() -> dict[str, Registry]:
+    """Hydra's group -> the plugins that fill it."""
+    return {found.kind.word: found for found in (registry(), task_registry())}
 
-    Returns the schemes whose plugin is broken: they stay off the list and block nothing else.
+
+def register_plugins() -> None:
+    """Offer every scheme and task that loads as the Hydra option `scheme/<name>` or `task/<name>`.
+
+    Those whose plugin is broken stay off the list and block nothing else.
     """
-    broken = {}
-    for name in registry().names:
-        try:
-            node = scheme_node(name)
-        except PluginError as error:
-            broken[name] = error
-            continue
-        origin = str(registry().origins(name)[0])
-        ConfigStore.instance().store(group="scheme", name=name, node=node, provider=origin)
-    return broken
+    for group, found in registries().items():
+        for name in found.names:
+            try:
+                node = config_node(found, name)
+            except PluginError:
+                continue
+            origin = str(found.origins(name)[0])
+            ConfigStore.instance().store(group=group, name=name, node=node, provider=origin)
 
 
-def scheme_node(name: str) -> type:
-    """The scheme's dataclass with a field `name`; it keeps its class name for Hydra's messages.
+def config_node(found: Registry, name: str) -> type:
+    """The plugin's dataclass with a field `name`; it keeps its class name for Hydra's messages.
 
     Raises `PluginError` if the plugin is broken.
     """
-    spec = registry().get(name)
+    spec = found.get(name)
     return dataclasses.make_dataclass(
         spec.config.__name__,
         [("name", str, dataclasses.field(default=spec.name))],
@@ -45,11 +48,12 @@ def scheme_node(name: str) -> type:
 
 
 class PluginPresets(SearchPathPlugin):
-    """Adds the YAML directories of scheme plugins behind posexp's own `conf/`."""
+    """Adds the YAML directories of plugins behind posexp's own `conf/`."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         """Append every directory that exists; one broken plugin must not stop Hydra."""
-        for plugin, directory in registry().config_dirs():
+        every = dict(pair for found in registries().values() for pair in found.config_dirs())
+        for plugin, directory in every.items():
             if isinstance(directory, PluginError):
                 print(f"posexp: note: {directory}", file=sys.stderr)
             else:

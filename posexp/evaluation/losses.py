@@ -1,4 +1,4 @@
-"""Loss of each target, in nats: the one place where evaluation runs the model."""
+"""What each target got, a loss or a hit: the one place where evaluation runs the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from posexp.data.packing import IGNORED
+
 Windows = Callable[[int], tuple[np.ndarray, np.ndarray]]
 """The n-th window: inputs (L,) and, for its last S positions, targets (S,), both int64."""
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""Logits (B, S, V) float32 and targets (B, S) to one number a target (B, S) or a window (B,)."""
 
 
 @dataclass(frozen=True)
@@ -35,29 +40,52 @@ class LossRunner:
         alone. Where a batch does not fit into memory half of it is tried, down to one window; then
         the error is raised.
         """
+        return self._scores(windows, count, length, nats)
+
+    def hits(self, windows: Windows, count: int, length: int) -> np.ndarray:
+        """The share of each window's targets, -100 left out, that are the most likely token.
+
+        (count,) float64; NaN where a logit is not a number. Batches are those of `losses`.
+        """
+        return self._scores(windows, count, length, hit_share)
+
+    def _scores(self, windows: Windows, count: int, length: int, score: Score) -> np.ndarray:
         batch_size = max(1, self.batch_tokens // length)
-        losses: list[np.ndarray] = []
+        scores: list[np.ndarray] = []
         done = 0
         while done < count:
             batch = [windows(n) for n in range(done, min(done + batch_size, count))]
             try:
-                losses.append(self._batch_losses(batch))
+                scores.append(self._batch_scores(batch, score))
             except (MemoryError, RuntimeError) as error:
                 if not out_of_memory(error) or len(batch) == 1:
                     raise
                 batch_size = len(batch) // 2
                 continue
             done += len(batch)
-        return np.concatenate(losses)
+        return np.concatenate(scores)
 
     @torch.inference_mode()
-    def _batch_losses(self, batch: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def _batch_scores(self, batch: list[tuple[np.ndarray, np.ndarray]], score: Score) -> np.ndarray:
         inputs, targets = (
             torch.from_numpy(np.stack(part)).to(self.device) for part in zip(*batch, strict=True)
         )
         logits = self.model(inputs)[:, -targets.shape[1] :].float()
-        losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-        return losses.view_as(targets).cpu().double().numpy()
+        return score(logits, targets).cpu().double().numpy()
+
+
+def nats(logits: Tensor, targets: Tensor) -> Tensor:
+    """Negative log-likelihood of every target (B, S)."""
+    losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    return losses.view_as(targets)
+
+
+def hit_share(logits: Tensor, targets: Tensor) -> Tensor:
+    """The share of a window's targets that the largest logit names (B,)."""
+    scored = targets != IGNORED
+    hits = ((logits.argmax(-1) == targets) & scored).sum(-1) / scored.sum(-1)
+    # A maximum over NaN names a token all the same.
+    return torch.where(logits.isfinite().flatten(1).all(-1), hits, torch.nan)
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -11,24 +11,32 @@ from torch import Tensor
 
 from posexp.data.documents import Corpus
 from posexp.evaluation.evaluate import evaluate
+from posexp.evaluation.recall import recall
 from posexp.model import Transformer
+from posexp.training.tasks import make_task
 
 
 def evaluate_trained(
     model: Transformer, corpus: Corpus, config: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What `evaluate` gives for `model`, under a resolved config, on its GPU if it has one."""
+    """What `evaluate` gives for `model`, under a resolved config, on its GPU if it has one.
+
+    Where the config has a task, `task` in the results is its name and what `recall` gives.
+    """
     trainer = config["trainer"]
     on_gpu = trainer["accelerator"] == "gpu" and torch.cuda.is_available()
     device = torch.device("cuda" if on_gpu else "cpu")
-    return evaluate(
-        EvaluatedModel(model, trainer["precision"], device),
-        corpus,
-        config["evaluation"],
-        context_length=trainer["context_length"],
-        bos=config["data"]["bos"],
-        device=device,
-    )
+    evaluated = EvaluatedModel(model, trainer["precision"], device)
+    how = {
+        "context_length": trainer["context_length"],
+        "bos": config["data"]["bos"],
+        "device": device,
+    }
+    results, arrays = evaluate(evaluated, corpus, config["evaluation"], **how)
+    if (task := make_task(config)) is not None:
+        found = recall(evaluated, corpus, config["evaluation"], task, **how)
+        results["task"] = {"name": config["task"]["name"], **found}
+    return results, arrays
 
 
 class EvaluatedModel:

@@ -19,7 +19,8 @@ from posexp.composition import (
     hydra_session,
 )
 from posexp.composition.compose import CONFIG_NAME
-from posexp.registry import PluginError, registry
+from posexp.composition.store import registries
+from posexp.registry import PluginError
 from posexp.sweep.console import kept
 from posexp.sweep.directory import claim_job, claim_sweep, read_sweep, refuse_existing
 from posexp.sweep.jobs import ENDED, Job, read_status
@@ -191,5 +192,6 @@ def _pin(overrides: Sequence[str], key: str, directory: Path) -> list[str]:
 
 
 def _note_broken_plugins() -> None:
-    for error in registry().failures().values():
-        print(f"posexp: note: {error}", file=sys.stderr)
+    for found in registries().values():
+        for error in found.failures().values():
+            print(f"posexp: note: {error}", file=sys.stderr)

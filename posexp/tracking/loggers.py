@@ -109,14 +109,16 @@ def wandb_mode(asked: str) -> str:
 
 
 def log_evaluation(loggers: list[Logger], evaluation: Mapping[str, Any], step: int) -> None:
-    """Loss against length: summary values in every logger, a line plot in W&B."""
+    """Loss and recall against length: values in every logger, a line plot of the loss in W&B."""
     losses = {
         row["length"]: row["bits_per_byte"]
         for row in evaluation["anchored"]
         if row["bits_per_byte"] is not None
     }
+    recalled = task_metrics(evaluation["task"]) if "task" in evaluation else {}
     for logger in loggers:
-        logger.log_metrics({f"eval/bits_per_byte_{n}": x for n, x in losses.items()}, step)
+        by_length = {f"eval/bits_per_byte_{n}": x for n, x in losses.items()}
+        logger.log_metrics(by_length | recalled, step)
         logger.save()  # the CSV would wait for a hundred rows
         if isinstance(logger, WandbLogger):
             import wandb
@@ -124,6 +126,15 @@ def log_evaluation(loggers: list[Logger], evaluation: Mapping[str, Any], step: i
             table = wandb.Table(columns=["length", "bits per byte"], data=list(losses.items()))
             plot = wandb.plot.line(table, "length", "bits per byte", title="Loss against length")
             logger.experiment.log({"eval/loss_by_length": plot})
+
+
+def task_metrics(task: Mapping[str, Any]) -> dict[str, float]:
+    """`task/needle/accuracy_1024`, over all distances, for the lengths that have one."""
+    return {
+        f"task/{task['name']}/accuracy_{row['length']}": row["accuracy"]
+        for row in task["lengths"]
+        if row["accuracy"] is not None
+    }
 
 
 def finish(loggers: list[Logger], returncode: int) -> None:

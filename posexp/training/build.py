@@ -21,6 +21,7 @@ from posexp.registry import build_scheme
 from posexp.scheme import PositionScheme
 from posexp.tracking.loggers import check_tracking
 from posexp.training.optimizer import check_optimizer
+from posexp.training.tasks import check_task
 
 POSITIVE = ("context_length", "max_steps", "log_every", "val_windows", "checkpoint_every")
 
@@ -101,6 +102,7 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     longest = max(eval_lengths(config["evaluation"], trainer["context_length"]))
     check_lengths(corpus, config["evaluation"]["split"], longest, trainer["context_length"])
     check_evaluation(config["evaluation"], trainer["context_length"], corpus)
+    check_task(config, corpus)
     return JobPlan(
         parameters=count_parameters(model),
         scheme_parameters=count_parameters(model.scheme),

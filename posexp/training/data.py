@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytorch_lightning as pl
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from posexp.data.documents import Corpus
+from posexp.data.planted import PlantedWindows
 from posexp.data.sampler import StepSampler
 from posexp.data.windows import TrainingWindows
+from posexp.training.tasks import make_task
 
 #: Validation windows are the same for every seed and scheme.
 VALIDATION_SEED = 0
@@ -44,7 +46,7 @@ class WindowsDataModule(pl.LightningDataModule):
             world_size=self.trainer.world_size,
         )
         return DataLoader(
-            self._windows("train", self.config["seed_data"], n_samples),
+            self._planted(self._windows("train", self.config["seed_data"], n_samples)),
             batch_sampler=sampler,
             num_workers=trainer["workers"],
             persistent_workers=trainer["workers"] > 0,
@@ -57,6 +59,11 @@ class WindowsDataModule(pl.LightningDataModule):
             return []
         windows = self._windows("val", VALIDATION_SEED, trainer["val_windows"])
         return DataLoader(windows, batch_size=32)
+
+    def _planted(self, windows: TrainingWindows) -> Dataset:
+        """Training windows alone: the val split stays plain text, whatever the task."""
+        task = make_task(self.config)
+        return windows if task is None else PlantedWindows(windows, task)
 
     def _windows(self, split: str, seed: int, size: int) -> TrainingWindows:
         return TrainingWindows(
