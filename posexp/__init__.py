@@ -21,6 +21,7 @@ _HOMES = {
     "SlidingWindow": "posexp.compose",
     "Task": "posexp.task",
     "TaskSpec": "posexp.task",
+    "attend": "posexp.functional",
     "build_scheme": "posexp.registry",
     "build_task": "posexp.task",
     "hookimpl": "posexp.hookspecs",
