@@ -1,6 +1,6 @@
 """The command `posexp`: verbs, their help, and errors in one line.
 
-Nothing heavy is imported before a verb needs it: help and `schemes list` must answer at once.
+Nothing heavy is imported before a verb needs it: help must answer at once.
 """
 
 from __future__ import annotations
@@ -107,24 +107,10 @@ def report(arguments: Sequence[str]) -> int:
 
 
 def schemes(arguments: Sequence[str]) -> int:
-    """`posexp schemes list`, from metadata alone."""
-    parser = Parser("schemes", texts.SCHEMES)
-    parser.add_argument("action", nargs="?", default="list", metavar="list")
-    given = parser.parse_args(list(arguments))
-    if given.action != "list":
-        parser.error(f"posexp schemes can only list, not {given.action!r}")
-    from posexp.registry import registry
+    """`posexp schemes list | show | check | new`."""
+    from posexp.catalogue.verb import run
 
-    rows = [
-        (name, origin.distribution, origin.version)
-        for name in registry().names
-        for origin in registry().origins(name)
-    ]
-    rows.insert(0, ("scheme", "distribution", "version"))
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    for row in rows:
-        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
-    return 0
+    return run(arguments)
 
 
 def prepare(arguments: Sequence[str]) -> int:
@@ -143,12 +129,26 @@ def prepare(arguments: Sequence[str]) -> int:
     return 0
 
 
+def bench(arguments: Sequence[str]) -> int:
+    """`posexp bench [--schemes A,B] [--peers] ...`."""
+    from posexp.bench.options import add_options, settings_of
+
+    parser = Parser("bench", texts.BENCH)
+    add_options(parser)
+    settings = settings_of(parser.parse_args(list(arguments)))
+    from posexp.bench.run import bench as measure
+
+    measure(settings)
+    return 0
+
+
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "train": train,
     "eval": evaluate,
     "report": report,
     "schemes": schemes,
     "prepare": prepare,
+    "bench": bench,
 }
 
 

@@ -8,8 +8,9 @@ usage: posexp VERB ...
   train     train one model, or with -m one for each combination of values, and compare them
   eval      evaluate a checkpoint at other lengths
   report    make the table and the figures of a directory again
-  schemes   list the installed position schemes
+  schemes   list, show and check the installed position schemes, or begin a new one
   prepare   turn text files into a token directory that is memory-mapped
+  bench     time the schemes against NoPE and other libraries, and measure their memory
 
 posexp VERB --help explains each. The quickest look: posexp train -m experiment=quick
 """
@@ -49,8 +50,49 @@ again. Also works while a sweep runs.
 """
 
 SCHEMES = """\
-List the position schemes that are installed: name, distribution, version. Choose one with
-posexp train scheme=NAME.
+Position schemes: what is installed, what one of them is, whether it keeps the contract, and a new
+one to start from.
+
+  posexp schemes list                  each with its distribution, its version and whether it works
+  posexp schemes show NAME             idea, parameters, kernels, limits, and what it does, drawn
+  posexp schemes check NAME            the checks of posexp.testing, one line each
+  posexp schemes new NAME              a distribution with a scheme of your own that passes them
+
+posexp schemes ACTION --help explains each.
+"""
+
+SCHEMES_LIST = """\
+Load every scheme on offer and list it: name, distribution, version, and usable or broken with the
+reason. A broken plugin blocks no other. Choose a scheme with posexp train scheme=NAME.
+"""
+
+SCHEMES_SHOW = """\
+What a scheme is: its idea, equation and paper, its parameters, what it acts on, the kernels it gets
+and why, its limits, where it is from, and its matrix as measured: the bias by query and key, the
+angles by which it turns queries, what it adds to the input, or what it lets a query see.
+
+  posexp schemes show rope theta=1e5 --picture rope.png
+  posexp schemes show hybrid pattern=LG --layers 8 --length 256
+"""
+
+SCHEMES_CHECK = """\
+Examine a scheme by every check of posexp.testing and say of each what became of it: held, failed
+and why, not applicable, or not run because it rests on one that failed.
+
+  posexp schemes check t5 buckets=16
+  posexp schemes check t5 --only causality --only shift_invariance_as_declared
+
+The exit code is 1 if a check failed.
+"""
+
+SCHEMES_NEW = """\
+Begin a scheme: a directory posexp-NAME with a scheme that works, its entry point in pyproject.toml,
+a test that runs every check of posexp.testing, and a README. Replace the equation with yours.
+
+  posexp schemes new log_bias
+  posexp schemes new log_bias --single-file    only log_bias.py, for posexp train --plugin
+
+Nothing is overwritten.
 """
 
 PREPARE = """\
@@ -59,4 +101,19 @@ into memory instead of reading it whole:
 
   posexp prepare books/*.txt --out tokens
   posexp train data=text data.path=tokens
+"""
+
+BENCH = """\
+Measure what every scheme costs against NoPE on the fused causal kernel: attention alone, a whole
+training step, peak memory, and decoding. Both sides of a ratio take turns in one run, so a machine
+that slows down slows both. A scheme that cannot be measured is recorded, and the others go on.
+
+  posexp bench                                              every registered scheme, about an hour
+  posexp bench --schemes "rope,rope scheme.layout=half,nope span=256" --parts step
+  posexp bench --schemes "t5,t5 model.kernel=eager" --parts attention --attention-lengths 1024
+  posexp bench --parts step --peers                         and x-transformers, litgpt, HF Llama
+
+A scheme is written NAME key=value ..., with the settings of posexp train; span=256 is a window of
+256 keys. --peers needs pip install 'posexp[peers]'. Leave the machine alone meanwhile. Tables go to
+the terminal, results.json and ratios.png to a new directory.
 """

@@ -11,7 +11,10 @@ from posexp.registry import registry
 HEAVY = {"torch", "pytorch_lightning", "hydra", "rich", "matplotlib", "numpy", "wandb"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["schemes", "list"], ["train", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], [], ["schemes", "--help"], ["schemes", "show", "--help"], ["train", "--help"]],
+)
 def test_what_must_answer_at_once_imports_nothing_heavy(arguments):
     code = (
         "import sys; from posexp.cli import main\n"
@@ -28,9 +31,9 @@ def test_what_must_answer_at_once_imports_nothing_heavy(arguments):
 def test_the_list_shows_name_distribution_and_version(capsys):
     assert main(["schemes", "list"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert rows[0] == ["scheme", "distribution", "version"]
+    assert rows[0] == ["scheme", "distribution", "version", "status"]
     assert [row[0] for row in rows[1:]] == registry().names
-    assert ["rope", "posexp", registry().origins("rope")[0].version] in rows
+    assert ["rope", "posexp", registry().origins("rope")[0].version, "usable"] in rows
 
 
 def test_help_names_every_verb(capsys):
@@ -51,7 +54,7 @@ def test_every_verb_explains_itself(verb, capsys):
     ("arguments", "said"),
     [
         (["trian"], ["'trian'", "did you mean train", "schemes"]),
-        (["schemes", "lst"], ["can only list"]),
+        (["schemes", "lst"], ["'lst'", "did you mean 'list'", "check"]),
         (["train", "--plna"], ["--plna", "did you mean --plan"]),
         (["train", "--resume", "x", "seed=1"], ["--resume", "leave out"]),
         (["train", "--resume", "nowhere"], ["nowhere", "no sweep.json"]),

@@ -1,0 +1,1 @@
+"""The schemes as their users and authors see them: listed, shown, checked, begun anew."""
