@@ -3,49 +3,38 @@
 The entry points of the group `posexp.schemes` are the catalogue; an entry point's name is the
 name of its scheme. Listing reads metadata only. A scheme's module is imported when it is asked
 for, each in its own try: a broken plugin is remembered and raised only when it is selected.
-Evaluation tasks are found in the same way, in the group `posexp.tasks`.
+Evaluation tasks are found in the same way, in the group `posexp.tasks`; files that the user named
+(`posexp.local`) join the installed distributions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import pluggy
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from posexp import hookspecs
+from posexp.loading import (
+    SCHEMES,
+    TASKS,
+    Kind,
+    PluginError,
+    check_config,
+    load_specs,
+    plugin_manager,
+    told,
+)
 
 if TYPE_CHECKING:
     from posexp.dims import AttentionDims
     from posexp.scheme import PositionScheme
-
-
-class PluginError(Exception):
-    """A scheme that is unknown, or whose plugin cannot be used. The message is one line."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Kind:
-    """What is looked for: its word in messages, its entry point group and its hook.
-
-    The hook returns specs, objects with a `name` and a `config` (a dataclass with defaults).
-    """
-
-    word: str
-    group: str
-    hook: str
-
-
-SCHEMES = Kind("scheme", "posexp.schemes", "posexp_schemes")
-TASKS = Kind("task", "posexp.tasks", "posexp_tasks")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +70,7 @@ class Registry:
 
     def __init__(self, points: Iterable[EntryPoint], kind: Kind = SCHEMES) -> None:
         self.kind = kind
-        self._manager = pluggy.PluginManager("posexp")
-        self._manager.add_hookspecs(hookspecs)
+        self._manager = plugin_manager()
         self._points: dict[str, list[EntryPoint]] = {}
         for point in points:
             self._points.setdefault(point.name, []).append(point)
@@ -123,21 +111,7 @@ class Registry:
 
         Raises `PluginError` if the plugin cannot be used, `ValueError` for a bad key or value.
         """
-        spec = self.get(values["name"])
-        values = {k: v for k, v in dict(values).items() if k not in ("name", "defaults")}
-        known = [f.name for f in dataclasses.fields(spec.config) if f.name != "defaults"]
-        for key in values:
-            if key not in known:
-                raise ValueError(
-                    f"{spec.name} has no parameter {key!r}{nearest(key, known)}; "
-                    f"it has {', '.join(known) or 'none'}"
-                )
-        try:
-            typed = OmegaConf.merge(OmegaConf.structured(spec.config), values)
-            return OmegaConf.to_object(typed)
-        except OmegaConfBaseException as error:
-            first_line = str(error).splitlines()[0]
-            raise ValueError(f"{spec.name}: {first_line}") from error
+        return typed_config(self.get(values["name"]), values)
 
     def config_dirs(self) -> list[tuple[str, str | PluginError]]:
         """(plugin, its directory of YAML presets, or why it has none), of every plugin loaded."""
@@ -148,8 +122,8 @@ class Registry:
                 if not directory.is_dir():
                     raise NotADirectoryError(f"{directory} is no directory")
                 found.append((impl.plugin_name, str(directory.resolve())))
-            except Exception as error:
-                why = f"{impl.plugin_name}: its presets are left out: {error}"
+            except (Exception, SystemExit) as error:
+                why = f"{impl.plugin_name}: its presets are left out: {told(error)}"
                 found.append((impl.plugin_name, PluginError(why)))
         return found
 
@@ -157,52 +131,61 @@ class Registry:
         origins, word = self.origins(name), self.kind.word
         if len(origins) > 1:
             both = " and ".join(str(o) for o in origins)
-            raise PluginError(f"the {word} {name!r} is offered by {both}: uninstall one of them")
+            raise PluginError(f"the {word} {name!r} is offered by {both}: keep one of them")
         plugin = f"the plugin of {word} {name!r} ({origins[0]}, {origins[0].module})"
         try:
             module = self._points[name][0].load()
         except (Exception, SystemExit) as error:
-            raise PluginError(
-                f"{plugin} cannot be imported: {type(error).__name__}: {error}"
-            ) from error
-        specs = self._register(module, plugin)
+            raise PluginError(f"{plugin} cannot be imported: {told(error)}") from error
+        specs = load_specs(module, self.kind, plugin, self._manager)
         match = [spec for spec in specs if spec.name == name]
-        if len(match) != 1:
+        if not match:
             offered = ", ".join(spec.name for spec in specs) or "nothing"
             raise PluginError(
                 f"{plugin} registers {offered}: an entry point is named as its {word}"
             )
-        _check_config(match[0], plugin)
+        if len(match) > 1:
+            raise PluginError(f"{plugin} registers {name!r} {len(match)} times")
+        check_config(match[0], plugin)
         return match[0]
-
-    def _register(self, module: ModuleType, plugin: str) -> list[Any]:
-        if not self._manager.is_registered(module):
-            self._manager.register(module)
-            try:
-                # A misspelt hook would otherwise be ignored: only known names count.
-                self._manager.check_pending()
-            except pluggy.PluginValidationError as error:
-                self._manager.unregister(module)
-                raise PluginError(f"{plugin} has a misspelt hook: {error}") from error
-        impls = getattr(self._manager.hook, self.kind.hook).get_hookimpls()
-        try:
-            return [spec for impl in impls if impl.plugin is module for spec in impl.function()]
-        except Exception as error:
-            raise PluginError(
-                f"{plugin}: its hook {self.kind.hook} raised {type(error).__name__}: {error}"
-            ) from error
 
 
 @cache
 def registry() -> Registry:
     """The registry of the schemes that are installed."""
-    return Registry(entry_points(group=SCHEMES.group), SCHEMES)
+    return Registry(_points(SCHEMES), SCHEMES)
 
 
 @cache
 def task_registry() -> Registry:
     """The registry of the evaluation tasks that are installed."""
-    return Registry(entry_points(group=TASKS.group), TASKS)
+    return Registry(_points(TASKS), TASKS)
+
+
+def typed_config(spec: Any, values: Mapping[str, Any]) -> Any:
+    """The config dataclass of `spec` with `values`; `name` and `defaults` are none of them.
+
+    Raises `ValueError` for a bad key or value, in one line that names it.
+    """
+    values = {k: v for k, v in dict(values).items() if k not in ("name", "defaults")}
+    known = [f.name for f in dataclasses.fields(spec.config) if f.name != "defaults"]
+    for key in values:
+        if key not in known:
+            raise ValueError(
+                f"{spec.name} has no parameter {key!r}{nearest(key, known)}; "
+                f"it has {', '.join(known) or 'none'}"
+            )
+    try:
+        typed = OmegaConf.merge(OmegaConf.structured(spec.config), values)
+        for key in values:
+            # For every plugin, so that none needs to: comparisons let NaN pass.
+            if isinstance(typed[key], float) and not math.isfinite(typed[key]):
+                raise ValueError(f"{spec.name}: {key} must be a finite number, got {typed[key]}")
+        return OmegaConf.to_object(typed)
+    except OmegaConfBaseException as error:
+        first_line = str(error).splitlines()[0]
+        where = ": ".join(filter(None, (spec.name, error.full_key)))
+        raise ValueError(f"{where}: {first_line}") from error
 
 
 def scheme_config(config: Mapping[str, Any]) -> Any:
@@ -227,21 +210,14 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
+def _points(kind: Kind) -> list[Any]:
+    from posexp.local import local_points  # which needs PluginError and `nearest` from here
+
+    return [*entry_points(group=kind.group), *local_points(kind)]
+
+
 def _origin(point: EntryPoint) -> Origin:
     distribution = point.dist
     name = distribution.name if distribution else "unknown"
     version = distribution.version if distribution else "?"
     return Origin(point.name, name, version, point.module)
-
-
-def _check_config(spec: Any, plugin: str) -> None:
-    if not (isinstance(spec.config, type) and dataclasses.is_dataclass(spec.config)):
-        raise PluginError(f"{plugin}: its config {spec.config!r} is not a dataclass")
-    for field in dataclasses.fields(spec.config):
-        if field.name == "name":
-            raise PluginError(f"{plugin}: its config has a field 'name', which posexp sets")
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise PluginError(
-                f"{plugin}: its config {spec.config.__name__} gives {field.name!r} no default; "
-                "use omegaconf.MISSING for one that the user must set"
-            )

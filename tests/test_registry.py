@@ -81,7 +81,7 @@ def test_a_name_that_two_distributions_offer_is_refused():
     points = [EntryPoint("one", module, "posexp.schemes") for module in ("a", "b")]
     found = Registry(points)
     assert [origin.module for origin in found.origins("one")] == ["a", "b"]
-    with pytest.raises(PluginError, match="is offered by .* and .*: uninstall one"):
+    with pytest.raises(PluginError, match="is offered by .* and .*: keep one"):
         found.get("one")
 
 
@@ -120,7 +120,7 @@ def test_each_hook_has_one_sentence_and_a_test():
     from posexp import hookspecs
 
     hooks = [f for f in vars(hookspecs).values() if hasattr(f, "posexp_spec")]
-    assert {f.__name__ for f in hooks} == {"posexp_schemes", "posexp_config_dir"}
+    assert {f.__name__ for f in hooks} == {"posexp_schemes", "posexp_tasks", "posexp_config_dir"}
     tests = "".join(
         path.read_text()
         for path in Path(__file__).parent.rglob("test_*.py")

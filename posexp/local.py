@@ -1,0 +1,226 @@
+"""Plugins that are single files, named with --plugin or in POSEXP_PLUGINS, not installed.
+
+The file `my_scheme.py` is the module `posexp.local.my_scheme`: a stable name that shadows no
+installed module, so that what is pickled in one process is found in another that has the same
+POSEXP_PLUGINS. Such a file must be run to know what it offers. It is read once: what is imported,
+hashed and copied into a job's directory are the same bytes, whatever an editor does meanwhile.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.abc
+import importlib.util
+import keyword
+import os
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from posexp.loading import SCHEMES, TASKS, Kind, PluginError, load_specs, plugin_manager, told
+from posexp.registry import nearest, registry, task_registry
+
+ENVIRONMENT = "POSEXP_PLUGINS"
+
+__path__: list[str] = []  # a package whose modules only `_Finder` finds
+
+
+@dataclasses.dataclass(frozen=True)
+class PluginFile:
+    """One file and its content; name and version take the place of a distribution's."""
+
+    path: Path
+    source: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> PluginFile:
+        """The file at `path`. Raises `ValueError` if it is none that Python could import."""
+        path = path.expanduser().absolute()
+        if not path.is_file():
+            beside = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+            raise ValueError(f"there is no plugin file {path}{nearest(path.name, beside)}")
+        if path.suffix != ".py":
+            raise ValueError(f"{path} is no plugin: it must be a Python file, named *.py")
+        if not path.stem.isidentifier() or keyword.iskeyword(path.stem):
+            raise ValueError(
+                f"{path} cannot be imported: its name must be a Python name, as in my_scheme.py"
+            )
+        return cls(path, path.read_bytes())
+
+    @property
+    def name(self) -> str:
+        """`my_scheme.py`."""
+        return self.path.name
+
+    @property
+    def version(self) -> str:
+        """`sha256:` and the first 12 digits."""
+        return short(self.sha256)
+
+    @property
+    def module(self) -> str:
+        """`posexp.local.my_scheme`."""
+        return f"{__name__}.{self.path.stem}"
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the content, in hexadecimal."""
+        return hashlib.sha256(self.source).hexdigest()
+
+    def load(self) -> ModuleType:
+        """The module. Raises `PluginError` that names the file and the line."""
+        try:
+            return import_module(self.module)
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{self.path}{self._line(error)}: {told(error)}") from error
+
+    def names(self, kind: Kind) -> list[str]:
+        """What the file offers. Raises `PluginError` if that cannot be found out."""
+        specs = load_specs(self.load(), kind, str(self.path), plugin_manager())
+        return list(dict.fromkeys(spec.name for spec in specs))
+
+    def _line(self, error: BaseException) -> str:
+        if isinstance(error, SyntaxError):
+            return f", line {error.lineno}" if error.filename == str(self.path) else ""
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(self.path)]
+        return f", line {lines[-1]}" if lines else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class FilePoint:
+    """To the registry what an entry point of a distribution is."""
+
+    name: str
+    dist: PluginFile
+
+    @property
+    def module(self) -> str:
+        """Where the scheme is imported from."""
+        return self.dist.module
+
+    def load(self) -> ModuleType:
+        """The imported file."""
+        return self.dist.load()
+
+
+_files: list[PluginFile] | None = None
+
+
+def files() -> list[PluginFile]:
+    """The files in use: at first those of POSEXP_PLUGINS, paths separated as in PATH."""
+    global _files
+    if _files is None:
+        _files = _read(_in_environment())
+    return _files
+
+
+def local_points(kind: Kind) -> list[FilePoint]:
+    """Everything of one kind that the files offer. Raises `PluginError` for a broken file.
+
+    Who names a file means it: it is not passed over as a broken distribution is.
+    """
+    return [FilePoint(name, file) for file in files() for name in file.names(kind)]
+
+
+def use_plugins(paths: Iterable[Path]) -> None:
+    """Use these files beside those of POSEXP_PLUGINS, here and in every process started later.
+
+    Raises `ValueError` for a path that is no plugin, `PluginError` for a file that is broken or
+    offers nothing; then nothing is changed.
+    """
+    with only([*_in_environment(), *paths]):
+        for file in files():
+            if not any(file.names(kind) for kind in (SCHEMES, TASKS)):
+                raise PluginError(
+                    f"{file.path} offers nothing: it needs a function posexp_schemes that is "
+                    "marked with @hookimpl and returns a list of SchemeSpec"
+                )
+        found = files()
+    _use(found)
+
+
+@contextmanager
+def only(paths: Iterable[Path]) -> Iterator[None]:
+    """Use these files and no others meanwhile, here and in processes started meanwhile."""
+    before, environment = _files, os.environ.get(ENVIRONMENT)
+    _use(_read(paths))
+    try:
+        yield
+    finally:
+        _use(before)
+        _export(environment)
+
+
+def short(sha256: str) -> str:
+    """A hash as messages and tables show it."""
+    return f"sha256:{sha256[:12]}"
+
+
+def _in_environment() -> list[Path]:
+    return [Path(p) for p in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if p]
+
+
+def _read(paths: Iterable[Path]) -> list[PluginFile]:
+    found: dict[str, PluginFile] = {}
+    for file in map(PluginFile.read, paths):
+        other = found.setdefault(file.module, file)
+        if not other.path.samefile(file.path):
+            raise ValueError(
+                f"{other.path} and {file.path} would both be {file.module}: rename one of them"
+            )
+    return list(found.values())
+
+
+def _use(chosen: list[PluginFile] | None) -> None:
+    global _files
+    _files = chosen
+    if chosen is not None:
+        _export(os.pathsep.join(str(file.path) for file in chosen) or None)
+    for module in [name for name in sys.modules if name.startswith(f"{__name__}.")]:
+        del sys.modules[module]
+    registry.cache_clear()
+    task_registry.cache_clear()
+
+
+def _export(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(ENVIRONMENT, None)
+    else:
+        os.environ[ENVIRONMENT] = value
+
+
+class _Loader(importlib.abc.SourceLoader):
+    """Runs the bytes that were read; no bytecode is written beside the user's file."""
+
+    def __init__(self, file: PluginFile) -> None:
+        self._file = file
+
+    def get_filename(self, fullname: str) -> str:
+        return str(self._file.path)
+
+    def get_data(self, path: Any) -> bytes:
+        return self._file.source
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if not fullname.startswith(f"{__name__}."):
+            return None
+        for file in files():
+            if file.module == fullname:
+                return importlib.util.spec_from_file_location(
+                    fullname, file.path, loader=_Loader(file)
+                )
+        return None
+
+
+sys.meta_path.append(_Finder())
