@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from posexp.report.comparison import Comparison
 from posexp.report.jobs import Job
+from posexp.report.recall import notes
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -26,6 +27,7 @@ def caption(comparison: Comparison) -> list[str]:
             "One seed: another initialisation or data order may change the order of the rows; "
             "three seeds or more tell."
         )
+    lines += notes(comparison)
     if comparison.ngram:
         lines.append("n-gram: counted on the train split, measured on every byte of the split.")
     return lines

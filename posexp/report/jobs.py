@@ -65,6 +65,15 @@ class Job:
         """Bits per byte at `length`, None where there is no such number."""
         return self.losses(kind).get(length, {}).get("bits_per_byte")
 
+    @property
+    def task(self) -> Mapping[str, Any]:
+        """The results of the job's task, {} where it has none."""
+        return self.evaluation.get("task") or {}
+
+    def recalled(self) -> dict[int, Mapping[str, Any]]:
+        """Length -> the task's accuracy over all distances, as an entry."""
+        return {entry["length"]: entry for entry in self.task.get("lengths") or []}
+
     def diverged(self, length: int | None) -> bool:
         """Whether the loss at `length` diverged; at every length where training did."""
         at = {n: entry.get("status") == "diverged" for n, entry in self.losses().items()}

@@ -11,6 +11,7 @@ from posexp.report.jobs import SEEDS, Job
 
 # Where a job is tracked does not change what it measures.
 IGNORED = (*SEEDS, "tracking")
+GROUPS = ("scheme", "span", "task")
 
 
 def settings(job: Job) -> dict[str, str]:
@@ -20,20 +21,19 @@ def settings(job: Job) -> dict[str, str]:
 
 
 def labels(jobs: Sequence[Job]) -> dict[str, str]:
-    """Job name -> label: scheme, span where it matters, and whatever else differs in `jobs`.
+    """Job name -> label: scheme, span and task where they matter, and what else differs in `jobs`.
 
     A parameter of a scheme is compared only among the jobs of that scheme, one of a span among
-    those of that span. Jobs that differ in their seeds alone share a label; a job without a config
-    is called by its directory.
+    those of that span, one of a task among those of that task. Jobs that differ in their seeds
+    alone share a label; a job without a config is called by its directory.
     """
     flat = {job.name: settings(job) for job in jobs if job.config}
     spans = {values.get("span.name") for values in flat.values()}
-    everywhere = {
-        key for key in _varied(list(flat.values())) if key.split(".")[0] not in ("scheme", "span")
-    }
+    tasks = {values.get("task.name") for values in flat.values()}
+    everywhere = {key for key in _varied(list(flat.values())) if key.split(".")[0] not in GROUPS}
     by_name: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
     for values in flat.values():
-        for group in ("scheme", "span"):
+        for group in GROUPS:
             by_name[group, values.get(f"{group}.name", "")].append(values)
     result = {}
     for job in jobs:
@@ -41,15 +41,17 @@ def labels(jobs: Sequence[Job]) -> dict[str, str]:
             result[job.name] = job.name
             continue
         values = flat[job.name]
-        scheme, span = values.get("scheme.name", ""), values.get("span.name", "")
+        scheme, span, task = chosen = [values.get(f"{group}.name", "") for group in GROUPS]
         differing = set(everywhere)
-        for group, name in (("scheme", scheme), ("span", span)):
+        for group, name in zip(GROUPS, chosen, strict=True):
             varied = _varied(by_name[group, name])
             differing |= {key for key in varied if key.startswith(f"{group}.")}
         shown = [key for key in sorted(differing) if key in values]
         words = [scheme or "?"]
         if span and (len(spans) > 1 or span != "full"):
             words.append(span)
+        if task and len(tasks) > 1:
+            words.append(task)
         words += [f"{_short(key, shown)}={values[key]}" for key in shown]
         result[job.name] = " ".join(words)
     return result

@@ -54,6 +54,11 @@ def record(comparison: Comparison, setting: Setting, job: Job) -> dict[str, Any]
         # As the literature reports it: kept, named so, and never ranked.
         for key in ("non_overlapping", "sliding", "stride"):
             row[f"literature_{key}_{length}"] = entry.get(key)
+    for length, entry in job.recalled().items():
+        row |= {f"task_{key}_{length}": entry.get(key) for key in ("accuracy", "low", "high")}
+        row[f"task_status_{length}"] = entry.get("status")
+    for entry in job.task.get("rows") or []:
+        row[f"task_accuracy_{entry['length']}_at_{entry['distance']}"] = entry.get("accuracy")
     return finite(row | {"seconds": job.seconds, "error": job.error})
 
 

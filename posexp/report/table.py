@@ -9,6 +9,7 @@ from rich.table import Table
 from posexp.evaluation.statistics import Difference
 from posexp.report.comparison import Comparison, Setting
 from posexp.report.jobs import Job
+from posexp.report.recall import recalls
 from posexp.report.seeds import SeedSummary, summarize
 
 NOT_AVAILABLE = {"undefined": "n/a", "memory": "n/a\n(memory)", "diverged": "diverged"}
@@ -44,6 +45,10 @@ def results_table(comparison: Comparison) -> Table:
             style="bold" if at_t else "",
         )
     table.add_column("minus best\nat T", justify="right", no_wrap=True)
+    tasks = recalls(comparison)
+    for recall in tasks:
+        times = "= T" if recall.length == t else _times(recall.length, t)
+        table.add_column(f"{recall.task}\n{times}", justify="right", no_wrap=True)
     table.add_column("status")
     ranks, mrr = comparison.ranks(), comparison.mean_reciprocal_ranks()
     several = comparison.seeds > 1
@@ -60,6 +65,7 @@ def results_table(comparison: Comparison) -> Table:
                 str(job.facts.get("seed", "")),
                 *(loss_cell(job, length) for length in comparison.lengths),
                 difference_cell(comparison, setting, job, t),
+                *(recall.cell(job) for recall in tasks),
                 f"[{STATUS_STYLE.get(job.outcome, 'dim')}]{job.outcome}[/]",
                 end_section=several and len(setting.jobs) == 1,
             )
@@ -69,7 +75,7 @@ def results_table(comparison: Comparison) -> Table:
     for order, loss in comparison.ngram.items():
         cells = [f"{loss:.3f}" if length == t else "" for length in comparison.lengths]
         name = f"{order.replace('order_', 'order-')} n-gram"
-        table.add_row("", "", name, "", *cells, "", "", style="dim")
+        table.add_row("", "", name, "", *cells, style="dim")
     return table
 
 
@@ -149,8 +155,10 @@ def _add_seed_rows(table: Table, comparison: Comparison, setting: Setting) -> No
     rows = [(name, cells) for name, cells in rows if any(cells)]
     for name, cells in rows:
         last = name == rows[-1][0]
-        note = f"{count} of {len(setting.jobs)} seeds" if name == "mean" else ""
-        table.add_row("", "", "", name, *cells, note, style="italic", end_section=last)
+        if name == "mean":
+            cells += [recall.mean(setting) for recall in recalls(comparison)]
+            cells.append(f"{count} of {len(setting.jobs)} seeds")
+        table.add_row("", "", "", name, *cells, style="italic", end_section=last)
 
 
 def _mean(differences: SeedSummary | None) -> str:
