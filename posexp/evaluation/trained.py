@@ -23,14 +23,11 @@ def evaluate_trained(
 
     Where the config has a task, `task` in the results is its name and what `recall` gives.
     """
-    trainer = config["trainer"]
-    on_gpu = trainer["accelerator"] == "gpu" and torch.cuda.is_available()
-    device = torch.device("cuda" if on_gpu else "cpu")
-    evaluated = EvaluatedModel(model, trainer["precision"], device)
+    evaluated = EvaluatedModel.under(config, model)
     how = {
-        "context_length": trainer["context_length"],
+        "context_length": config["trainer"]["context_length"],
         "bos": config["data"]["bos"],
-        "device": device,
+        "device": evaluated.device,
     }
     results, arrays = evaluate(evaluated, corpus, config["evaluation"], **how)
     if (task := make_task(config)) is not None:
@@ -47,11 +44,18 @@ class EvaluatedModel:
         self.device = device
         self.autocasts = precision == "bf16-mixed"
 
+    @classmethod
+    def under(cls, config: Mapping[str, Any], model: Transformer) -> EvaluatedModel:
+        """As a resolved config says, on its GPU if there is one now."""
+        on_gpu = config["trainer"]["accelerator"] == "gpu" and torch.cuda.is_available()
+        device = torch.device("cuda" if on_gpu else "cpu")
+        return cls(model, config["trainer"]["precision"], device)
+
     @property
     def max_length(self) -> int | None:
         """The number of positions that the scheme defines, or None for no limit."""
         return self.model.max_length
 
-    def __call__(self, tokens: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, **given: Any) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.autocasts):
-            return self.model(tokens)
+            return self.model(tokens, **given)
