@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -67,31 +68,60 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def train(arguments: Sequence[str]) -> int:
-    """`posexp train [-m] [--plan] [--resume DIR] key=value ...`."""
+    """`posexp train [-m] [--plan] [--resume DIR] [--plugin FILE] key=value ...`."""
     parser = Parser("train", texts.TRAIN)
     parser.add_argument("-m", "--multirun", action="store_true", help="one job for each value")
     parser.add_argument("--plan", action="store_true", help="check and price the jobs, run none")
     parser.add_argument("--resume", metavar="DIR", type=Path, help="go on with a sweep or a job")
+    add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="key=value")
     given = parser.parse_intermixed_args(list(arguments))
+    if given.resume and (given.overrides or given.multirun or given.plan or given.plugin):
+        parser.error("--resume takes every setting from DIR: leave out the rest")
+    from posexp.local import use_plugins
     from posexp.sweep import train as verb
 
-    if given.resume is None:
-        return verb.train(given.overrides, given.multirun, given.plan)
-    if given.overrides or given.multirun or given.plan:
-        parser.error("--resume takes every setting from DIR: leave out the rest")
-    return verb.resume(given.resume)
+    if given.resume:
+        return verb.resume(given.resume)
+    use_plugins(given.plugin)
+    return verb.train(given.overrides, given.multirun, given.plan)
 
 
 def evaluate(arguments: Sequence[str]) -> int:
-    """`posexp eval CHECKPOINT key=value ...`."""
+    """`posexp eval CHECKPOINT [--plugin FILE | --run-copied-plugin] key=value ...`."""
     parser = Parser("eval", texts.EVAL)
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    add_plugin_option(parser)
+    parser.add_argument(
+        "--run-copied-plugin", action="store_true", help="run the plugin files beside CHECKPOINT"
+    )
     parser.add_argument("overrides", nargs="*", metavar="key=value")
     given = parser.parse_intermixed_args(list(arguments))
+    if given.plugin and given.run_copied_plugin:
+        parser.error("--plugin FILE and --run-copied-plugin exclude each other")
     from posexp.evaluation.checkpoint import evaluate_checkpoint
+    from posexp.local import use_plugins
 
-    evaluate_checkpoint(given.checkpoint, given.overrides)
+    use_plugins(given.plugin)
+    evaluate_checkpoint(given.checkpoint, given.overrides, given.run_copied_plugin)
+    return 0
+
+
+def generate(arguments: Sequence[str]) -> int:
+    """`posexp generate CHECKPOINT --prompt TEXT ...`."""
+    parser = Parser("generate", texts.GENERATE)
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    parser.add_argument("--prompt", action="append", required=True, metavar="TEXT")
+    parser.add_argument("--max-tokens", type=int, default=200, metavar="N", help="200 by default")
+    parser.add_argument("--temperature", type=float, metavar="X", help="draw, instead of greedy")
+    parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest bytes")
+    parser.add_argument("--seed", type=int, metavar="S", help="of the draws, 0 by default")
+    given = vars(parser.parse_args(list(arguments)))
+    from posexp.generation.verb import generate as write
+
+    # A prompt is bytes: those of the command line, whatever they encode.
+    prompts = [os.fsencode(prompt) for prompt in given.pop("prompt")]
+    write(given.pop("checkpoint"), prompts, **given)
     return 0
 
 
@@ -145,11 +175,24 @@ def bench(arguments: Sequence[str]) -> int:
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "train": train,
     "eval": evaluate,
+    "generate": generate,
     "report": report,
     "schemes": schemes,
     "prepare": prepare,
     "bench": bench,
 }
+
+
+def add_plugin_option(parser: argparse.ArgumentParser) -> None:
+    """Let a verb take `--plugin FILE`, also several times."""
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a scheme from a file of your own; also in POSEXP_PLUGINS",
+    )
 
 
 def _is_meant_for_the_user(error: Exception) -> bool:

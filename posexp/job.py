@@ -19,6 +19,7 @@ from posexp.data.documents import Corpus
 from posexp.data.load import load_corpus
 from posexp.evaluation.trained import evaluate_trained
 from posexp.files import read_json, write_json
+from posexp.local import only
 from posexp.registry import PluginError
 from posexp.tracking.loggers import finish, log_evaluation, make_loggers
 from posexp.training.build import JobPlan, build_model, check_job
@@ -26,7 +27,13 @@ from posexp.training.checkpoints import LAST
 from posexp.training.fit import Fitted, fit
 from posexp.training.machine import resolve_machine, use_machine
 from posexp.training.module import LanguageModule
-from posexp.training.provenance import check_provenance, make_provenance, record_facts
+from posexp.training.plugins import copies, copy_plugins, recorded_plugins
+from posexp.training.provenance import (
+    changed_since,
+    check_corpus,
+    make_provenance,
+    record_facts,
+)
 
 __all__ = ["JobPlan", "check_job", "main", "resolve_machine", "resume_job", "run_job"]
 
@@ -43,6 +50,7 @@ def run_job(directory: Path, config: Mapping[str, Any]) -> int:
     corpus = load_corpus(config["data"])
     provenance = make_provenance(config, corpus)
     if is_first_rank():
+        copy_plugins(directory, [config])
         write_json(directory / "config.json", dict(config))
         write_json(directory / "provenance.json", provenance)
     return _recorded(directory, config, corpus, provenance, checkpoint=None)
@@ -51,8 +59,8 @@ def run_job(directory: Path, config: Mapping[str, Any]) -> int:
 def resume_job(directory: Path) -> int:
     """Go on in `directory` from its last checkpoint, or from the start if it has none.
 
-    Raises `ValueError` if the directory holds no run or the corpus changed, `PluginError` if the
-    scheme is gone.
+    Raises `ValueError` if the directory holds no run or the corpus changed, `PluginError` if a
+    plugin is gone, is another one, or its copy in the directory was altered.
     """
     provenance = read_json(directory / "provenance.json")
     if provenance is None:
@@ -62,14 +70,19 @@ def resume_job(directory: Path) -> int:
         print(f"{directory} is already {status['status']}: nothing to do")
         return COMPLETED
     config = provenance["config"]
-    corpus = load_corpus(config["data"])
-    for warning in check_provenance(provenance, corpus):
-        print(f"warning: {warning}", file=sys.stderr)
-    checkpoint = directory / LAST
-    if is_first_rank():
-        keep_metrics(directory)
-    start = checkpoint if checkpoint.is_file() else None
-    return _recorded(directory, config, corpus, provenance, start)
+    with only(copies(directory, recorded_plugins(provenance)["files"])):
+        for change in changed_since(provenance):
+            print(
+                f"warning: {change}: equality with an uninterrupted run is not promised",
+                file=sys.stderr,
+            )
+        corpus = load_corpus(config["data"])
+        check_corpus(provenance, corpus)
+        checkpoint = directory / LAST
+        if is_first_rank():
+            keep_metrics(directory)
+        start = checkpoint if checkpoint.is_file() else None
+        return _recorded(directory, config, corpus, provenance, start)
 
 
 def _recorded(
@@ -196,7 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
         config = read_json(directory / "config.json")
         if config is None:
             raise ValueError(f"{directory} holds no config.json")
-        return run_job(directory, config)
+        with only(copies(directory)):
+            return run_job(directory, config)
     except (ValueError, PluginError) as error:
         traceback.print_exc()
         write_json(

@@ -137,22 +137,22 @@ def use_plugins(paths: Iterable[Path]) -> None:
     Raises `ValueError` for a path that is no plugin, `PluginError` for a file that is broken or
     offers nothing; then nothing is changed.
     """
-    with only([*_in_environment(), *paths]):
-        for file in files():
+    found = _read([*_in_environment(), *paths])
+    with only(found):
+        for file in found:
             if not any(file.names(kind) for kind in (SCHEMES, TASKS)):
                 raise PluginError(
                     f"{file.path} offers nothing: it needs a function posexp_schemes that is "
                     "marked with @hookimpl and returns a list of SchemeSpec"
                 )
-        found = files()
     _use(found)
 
 
 @contextmanager
-def only(paths: Iterable[Path]) -> Iterator[None]:
+def only(chosen: Iterable[PluginFile]) -> Iterator[None]:
     """Use these files and no others meanwhile, here and in processes started meanwhile."""
     before, environment = _files, os.environ.get(ENVIRONMENT)
-    _use(_read(paths))
+    _use(list(chosen))
     try:
         yield
     finally:

@@ -13,39 +13,48 @@ from rich.console import Console
 from rich.table import Table
 
 from posexp.data.load import load_corpus
+from posexp.evaluation.permission import allowed_files
 from posexp.evaluation.trained import evaluate_trained
 from posexp.files import write_json
+from posexp.local import only
 from posexp.model import Transformer
 from posexp.registry import nearest
 from posexp.training.build import make_model
 from posexp.training.checkpoints import LAST, model_weights, read_checkpoint
 from posexp.training.machine import use_machine
-from posexp.training.provenance import check_provenance
+from posexp.training.plugins import recorded_plugins
+from posexp.training.provenance import changed_since, check_corpus
 
 #: What may differ from training; everything else is fixed by the weights.
 OPEN_SECTIONS = ("evaluation", "data")
 
 
-def evaluate_checkpoint(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+def evaluate_checkpoint(
+    path: Path, overrides: Iterable[str] = (), run_copied_plugin: bool = False
+) -> dict[str, Any]:
     """Measure a checkpoint (a file, or a job's directory), print it, and keep it beside the job.
 
     Writes `evaluation-1.json` (then -2, ...) beside the checkpoint's directory. Raises `ValueError`
     for a file that is not a posexp checkpoint, for an unknown setting, and for one that the weights
-    have fixed.
+    have fixed; `PluginError` if a plugin is gone, is another one, or is a file that came with the
+    checkpoint and is not allowed with `run_copied_plugin`.
     """
     checkpoint = read_checkpoint(path)
     provenance = checkpoint["posexp"]
     config = apply_overrides(provenance["config"], overrides)
-    use_machine(config)
-    model = load_model(config, checkpoint)
-    corpus = load_corpus(config["data"])
-    if config["data"] == provenance["config"]["data"]:
-        for warning in check_provenance(provenance, corpus):
-            print(f"warning: {warning}", file=sys.stderr)
-    evaluation, _ = evaluate_trained(model, corpus, config)
     home = path if path.is_dir() else path.parent
     if home.name == LAST.parent.name:
         home = home.parent  # the job's own directory
+    record = recorded_plugins(provenance)["files"]
+    with only(allowed_files(record, home, run_copied_plugin)):
+        for change in changed_since(provenance):
+            print(f"warning: {change}: the result may differ", file=sys.stderr)
+        use_machine(config)
+        model = load_model(config, checkpoint)
+        corpus = load_corpus(config["data"])
+        if config["data"] == provenance["config"]["data"]:
+            check_corpus(provenance, corpus)
+        evaluation, _ = evaluate_trained(model, corpus, config)
     written = _unused(home, "evaluation")
     record = {
         "checkpoint": path.name,
@@ -116,6 +125,22 @@ def print_evaluation(evaluation: Mapping[str, Any], title: str) -> None:
             _shown(row, "standard_error"),
             "" if other is None else _shown(other, "bits_per_byte"),
         )
+    Console().print(table)
+    if "task" in evaluation:
+        print_task(evaluation["task"])
+
+
+def print_task(task: Mapping[str, Any]) -> None:
+    """A row per length and distance: the accuracy and its 95 % interval."""
+    about = f"{task['windows']} windows a row; chance {task['chance']:.3f}"
+    table = Table(title=task["name"], caption=about)
+    for column in ("length", "distance", "accuracy", "95 %"):
+        table.add_column(column, justify="right")
+    for row in task["rows"]:
+        measured = row["accuracy"] is not None
+        interval = f"{row['low']:.2f} to {row['high']:.2f}" if measured else ""
+        place = str(row["length"]), str(row["distance"])
+        table.add_row(*place, _shown(row, "accuracy"), interval)
     Console().print(table)
 
 

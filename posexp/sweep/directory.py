@@ -6,9 +6,11 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from posexp.files import write_json
 from posexp.sweep.jobs import Job
+from posexp.training.plugins import copy_plugins, record_plugins
 
 SWEEP_FILE = "sweep.json"
 
@@ -29,7 +31,7 @@ def refuse_existing(directory: Path) -> None:
 
 
 def claim_sweep(directory: Path, jobs: Sequence[Job], command: Sequence[str]) -> None:
-    """Make the directory of a sweep and record its jobs, with their configs for a resume.
+    """Make the directory of a sweep and record its jobs, for a resume with configs and plugins.
 
     Raises `DirectoryInUseError` if it holds anything, even if another process was quicker.
     """
@@ -42,16 +44,20 @@ def claim_sweep(directory: Path, jobs: Sequence[Job], command: Sequence[str]) ->
         "configs": [job.config for job in jobs],
         "overrides": [job.overrides for job in jobs],
         "environments": [job.environment for job in jobs],
+        "plugins": record_plugins(job.config for job in jobs),
     }
     try:
         with (directory / SWEEP_FILE).open("x") as file:
             json.dump(record, file, indent=1, allow_nan=False)
     except FileExistsError as error:
         raise DirectoryInUseError(f"{directory} was claimed by another sweep just now") from error
+    copy_plugins(directory, [job.config for job in jobs])
 
 
 def claim_job(job: Job, resume: bool = False) -> None:
-    """Make a job's directory and write its config, or leave that of a job to `resume` as it is.
+    """Make a job's directory: its config, and a copy of the plugin files that it uses.
+
+    The directory of a job to `resume` stays as it is.
 
     Raises `DirectoryInUseError` if it exists otherwise.
     """
@@ -62,6 +68,7 @@ def claim_job(job: Job, resume: bool = False) -> None:
     except FileExistsError:
         # Hydra makes the directory of a single run itself; an empty one is nobody's.
         refuse_existing(job.directory)
+    copy_plugins(job.directory, [job.config])
     write_json(job.directory / "config.json", job.config)
 
 
@@ -87,6 +94,12 @@ def read_sweep(directory: Path) -> list[Job]:
         f"{directory} is not the directory of a sweep or a job: it has no {SWEEP_FILE} and no "
         "config.json"
     )
+
+
+def sweep_plugins(directory: Path) -> dict[str, Any]:
+    """What `claim_sweep` recorded of the plugins; sweeps of before recorded nothing."""
+    none: dict[str, Any] = {"scheme": {}, "task": {}, "files": {}}
+    return json.loads((directory / SWEEP_FILE).read_text()).get("plugins", none)
 
 
 def _content(directory: Path) -> str:

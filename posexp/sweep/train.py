@@ -20,14 +20,23 @@ from posexp.composition import (
 )
 from posexp.composition.compose import CONFIG_NAME
 from posexp.composition.store import registries
+from posexp.files import read_json
+from posexp.local import only
 from posexp.registry import PluginError
 from posexp.sweep.console import kept
-from posexp.sweep.directory import claim_job, claim_sweep, read_sweep, refuse_existing
+from posexp.sweep.directory import (
+    claim_job,
+    claim_sweep,
+    read_sweep,
+    refuse_existing,
+    sweep_plugins,
+)
 from posexp.sweep.jobs import ENDED, Job, read_status
 from posexp.sweep.launcher import SweepTask
 from posexp.sweep.plan import print_plan
 from posexp.sweep.process import lock
 from posexp.sweep.run import JobRunner, failure_summary
+from posexp.training.plugins import check_plugins, copies, recorded_plugins
 
 COMPLETED, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -62,25 +71,43 @@ def train(overrides: Sequence[str], multirun: bool = False, plan: bool = False) 
                 job.config["tracking"]["group"] = directory.name
         claim_sweep(directory, jobs, ["posexp", "train", "-m", *overrides])
         pinned = _pin(overrides, "hydra.sweep.dir", directory)
-        hydra.multirun(CONFIG_NAME, SweepTask(jobs), pinned, with_log_configuration=False)
+        # Whatever starts the jobs, later edits of a plugin file do not reach them.
+        with only(copies(directory)):
+            hydra.multirun(CONFIG_NAME, SweepTask(jobs), pinned, with_log_configuration=False)
     return _finish(directory, jobs)
 
 
 def resume(directory: Path) -> int:
     """Go on with every job of `directory` that has not ended, with the settings it has.
 
-    Raises `ValueError` if `directory` holds neither a sweep nor a job.
+    Raises `ValueError` if `directory` holds neither a sweep nor a job, and `PluginError`, before
+    any job starts, if a plugin is gone, is another one, or a copy of one was altered.
     """
     torch.set_flush_denormal(True)
     directory = directory.absolute()
     jobs = read_sweep(directory)
     left = [job for job in jobs if read_status(job.directory)["status"] not in ENDED]
     print(f"posexp: {len(jobs) - len(left)} of {len(jobs)} jobs have ended; {len(left)} to go on")
+    for job in left:
+        _check_job_plugins(job)
     if jobs[0].directory == directory:
         return _shown(jobs[0], _run_here(jobs[0])) if left else COMPLETED
     if left:
-        JobRunner(len(left), resume=True).run(left)
+        record = sweep_plugins(directory)
+        with only(copies(directory, record["files"])):
+            for change in check_plugins(record):
+                print(f"warning: {change}", file=sys.stderr)
+            JobRunner(len(left), resume=True).run(left)
     return _finish(directory, jobs)
+
+
+def _check_job_plugins(job: Job) -> None:
+    """Refuse now, and in one line, what the job itself would refuse; it tells of changes itself."""
+    provenance = read_json(job.directory / "provenance.json")
+    record = None if provenance is None else recorded_plugins(provenance)
+    with only(copies(job.directory, record and record["files"])):
+        if record is not None:
+            check_plugins(record)
 
 
 def _asks_for_multirun(hydra: Hydra, overrides: Sequence[str]) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from posexp.data.documents import Corpus
 from posexp.model import Transformer
 from posexp.model.attention import logit_scale
-from posexp.registry import registry
 from posexp.training.build import count_parameters
+from posexp.training.plugins import check_plugins, record_plugins, recorded_plugins
 
 LIBRARIES = ("posexp", "torch", "pytorch-lightning", "hydra-core", "wandb")
 
@@ -19,43 +19,42 @@ LIBRARIES = ("posexp", "torch", "pytorch-lightning", "hydra-core", "wandb")
 def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
     """Plain values only: it goes into JSON and into every checkpoint."""
     name = config["scheme"]["name"]
-    origin = registry().origins(name)[0]
+    plugins = record_plugins([config])
     return {
         "config": config,
         "run_id": secrets.token_hex(4),
-        "plugin": {
-            "scheme": name,
-            "distribution": origin.distribution,
-            "version": origin.version,
-        },
+        "plugin": {"scheme": name, **plugins["scheme"][name]},
+        "plugins": plugins,
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "versions": {library: version(library) for library in LIBRARIES},
     }
 
 
-def check_provenance(recorded: Mapping[str, Any], corpus: Corpus) -> list[str]:
-    """Warnings about what changed between a run and its resume.
-
-    Raises `PluginError` if the scheme is gone, `ValueError` if the corpus is another one.
-    """
-    name = recorded["plugin"]["scheme"]
-    registry().get(name)
-    if corpus.fingerprint != recorded["corpus"]["fingerprint"]:
+def check_corpus(provenance: Mapping[str, Any], corpus: Corpus) -> None:
+    """Raise `ValueError` if `corpus` is not the one that was trained on."""
+    then = provenance["corpus"]["fingerprint"]
+    if corpus.fingerprint != then:
         raise ValueError(
             f"the corpus {corpus.name} is not the one that this run was trained on: fingerprint "
-            f"{corpus.fingerprint[:12]} now, {recorded['corpus']['fingerprint'][:12]} then"
+            f"{corpus.fingerprint[:12]} now, {then[:12]} then"
         )
-    origin = registry().origins(name)[0]
-    now = {origin.distribution: origin.version}
-    then = {recorded["plugin"]["distribution"]: recorded["plugin"]["version"]}
-    now |= {library: version(library) for library in LIBRARIES}
-    then |= recorded["versions"]
-    return [
-        f"{library} was {then[library]} and is {now.get(library, 'gone')}: equality with an "
-        "uninterrupted run is not promised"
-        for library in then
-        if now.get(library) != then[library]
-    ]
+
+
+def changed_since(provenance: Mapping[str, Any]) -> list[str]:
+    """What is of another version now, `torch was 2.9 and is 2.10`; plugins first.
+
+    Raises `PluginError` if the scheme's plugin, or one inside it, or the task's, is gone, broken,
+    offered twice or taken by another distribution.
+    """
+    changes = check_plugins(recorded_plugins(provenance))
+    for library, then in provenance["versions"].items():
+        try:
+            now = version(library)
+        except PackageNotFoundError:
+            now = "gone"
+        if now != then:
+            changes.append(f"{library} was {then} and is {now}")
+    return list(dict.fromkeys(changes))  # posexp is a plugin's distribution, too
 
 
 def record_facts(
@@ -64,7 +63,8 @@ def record_facts(
     """One flat row of everything that differs silently between papers."""
     kernels = list(dict.fromkeys(kernel.name for kernel in model.kernels))
     scales = dict.fromkeys(
-        logit_scale(model.scheme.for_layer(i), model.dims.d_head) for i in range(model.dims.n_layers)
+        logit_scale(model.scheme.for_layer(i), model.dims.d_head)
+        for i in range(model.dims.n_layers)
     )
     facts = {
         "scheme": config["scheme"]["name"],
