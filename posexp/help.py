@@ -7,6 +7,7 @@ usage: posexp VERB ...
 
   train     train one model, or with -m one for each combination of values, and compare them
   eval      evaluate a checkpoint at other lengths
+  generate  let a checkpoint go on with a text
   report    make the table and the figures of a directory again
   schemes   list, show and check the installed position schemes, or begin a new one
   prepare   turn text files into a token directory that is memory-mapped
@@ -42,6 +43,16 @@ Evaluate a checkpoint as `posexp train` does after training. Settings of the gro
 changed:
 
   posexp eval runs/.../checkpoints/last.ckpt evaluation.lengths=[128,4096] evaluation.anchors=64
+"""
+
+GENERATE = """\
+Let a checkpoint go on with a text, byte by byte from a cache: the likeliest byte, or with
+--temperature one that is drawn. One prompt is written as it grows; several are decoded together.
+
+  posexp generate runs/.../checkpoints/last.ckpt --prompt "It is a truth" --max-tokens 400
+  posexp generate runs/... --prompt Emma --prompt Anne --temperature 0.8 --top-k 40 --seed 1
+
+It goes on past the training length, and stops where the scheme defines no more positions.
 """
 
 REPORT = """\

@@ -1,0 +1,116 @@
+"""`posexp generate CHECKPOINT --prompt TEXT ...`: bytes in, bytes out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+
+from posexp.data.bos import first_start
+from posexp.data.tokens import BOS, DTYPE, from_bytes
+from posexp.evaluation.checkpoint import load_model
+from posexp.evaluation.trained import EvaluatedModel
+from posexp.generation.choice import make_choice
+from posexp.generation.decode import decode
+from posexp.model import Cache, Transformer
+from posexp.training.checkpoints import read_checkpoint
+from posexp.training.machine import use_machine
+
+
+def generate(
+    path: Path,
+    prompts: Sequence[bytes],
+    *,
+    max_tokens: int = 200,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    seed: int | None = None,
+    out: BinaryIO | None = None,
+) -> None:
+    """Write each prompt and what the model makes of it to `out` (standard output).
+
+    One prompt is streamed; several are decoded together and written under headings, as `tail` does
+    with several files. Raises `ValueError` for a bad value, a file that is not a posexp checkpoint,
+    and a prompt that the scheme has no positions for.
+    """
+    out = sys.stdout.buffer if out is None else out
+    if max_tokens < 1:
+        raise ValueError(f"--max-tokens must be at least 1, got {max_tokens}")
+    choose = make_choice(temperature, top_k, seed, len(prompts))
+    checkpoint = read_checkpoint(path)
+    config = checkpoint["posexp"]["config"]
+    starts = [start_of(prompt, config["data"]["bos"]) for prompt in prompts]
+    use_machine(config)
+    model = load_model(config, checkpoint)
+    name = config["scheme"]["name"]
+    longest = max(map(len, starts))
+    steps = min(max_tokens, room(model, longest, name))
+    cache = Cache(stale=is_stale(model, longest + steps - 1, name))
+    runner = EvaluatedModel.under(config, model)
+    tokens = decode(runner, starts, choose, steps, cache, runner.device)
+    if len(prompts) == 1:
+        _stream(prompts[0], tokens, out)
+    else:
+        rows = torch.stack(list(tokens), dim=1).cpu().numpy()
+        for n, (prompt, row) in enumerate(zip(prompts, rows, strict=True), 1):
+            out.write(b"==> %d <==\n%s%s\n" % (n, prompt, row.astype(np.uint8).tobytes()))
+    out.flush()
+    if steps < max_tokens:
+        print(
+            f"stopped after {steps} of {max_tokens} tokens: {name} defines {model.max_length} "
+            "positions",
+            file=sys.stderr,
+        )
+
+
+def start_of(prompt: bytes, bos: str) -> np.ndarray:
+    """The tokens of a prompt as a model trained under this rule saw a text begin.
+
+    Raises `ValueError` for an empty prompt where nothing stands before the first byte.
+    """
+    if first_start(bos) == 0:
+        return np.concatenate((np.array([BOS], dtype=DTYPE), from_bytes(prompt)))
+    if not prompt:
+        raise ValueError(f"a model trained with data.bos={bos} needs at least one byte to go on")
+    return from_bytes(prompt)
+
+
+def room(model: Transformer, length: int, name: str) -> int | float:
+    """How many tokens can follow `length`; the last needs no position.
+
+    Raises `ValueError` if the scheme does not even define as many.
+    """
+    if model.max_length is None:
+        return float("inf")
+    if length > model.max_length:
+        raise ValueError(
+            f"the prompt has {length} tokens (BOS included), and {name} defines {model.max_length} "
+            "positions"
+        )
+    return model.max_length - length + 1
+
+
+def is_stale(model: Transformer, length: int, name: str) -> bool:
+    """Whether a cache of so many tokens cannot equal the full pass; says so on standard error."""
+    scheme = model.scheme
+    if not scheme.length_dependent or length <= scheme.steady_until:
+        return False
+    print(
+        f"{name} changes with the length beyond {scheme.steady_until} tokens: keys are rotated "
+        "anew for each, but what deeper layers made of earlier tokens stays as it was",
+        file=sys.stderr,
+    )
+    return True
+
+
+def _stream(prompt: bytes, tokens: object, out: BinaryIO) -> None:
+    out.write(prompt)
+    out.flush()
+    for token in tokens:
+        out.write(bytes([int(token[0])]))
+        out.flush()
+    out.write(b"\n")
