@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         """Exit with code 2 and one line."""
         flags = [flag for action in self._actions for flag in action.option_strings]
         for word in message.split():
-            if word.startswith("-"):
+            if word.startswith("-") and word.rstrip(":") not in flags:
                 message += _nearest(word.partition("=")[0], flags)
         sys.exit(_complain(f"{message}; see {self.prog} --help"))
 
@@ -90,38 +90,39 @@ def train(arguments: Sequence[str]) -> int:
 def evaluate(arguments: Sequence[str]) -> int:
     """`posexp eval CHECKPOINT [--plugin FILE | --run-copied-plugin] key=value ...`."""
     parser = Parser("eval", texts.EVAL)
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
-    add_plugin_option(parser)
-    parser.add_argument(
-        "--run-copied-plugin", action="store_true", help="run the plugin files beside CHECKPOINT"
-    )
+    add_checkpoint_options(parser)
     parser.add_argument("overrides", nargs="*", metavar="key=value")
     given = parser.parse_intermixed_args(list(arguments))
-    if given.plugin and given.run_copied_plugin:
-        parser.error("--plugin FILE and --run-copied-plugin exclude each other")
+    use_checkpoint_plugins(parser, given)
     from posexp.evaluation.checkpoint import evaluate_checkpoint
-    from posexp.local import use_plugins
 
-    use_plugins(given.plugin)
     evaluate_checkpoint(given.checkpoint, given.overrides, given.run_copied_plugin)
     return 0
 
 
 def generate(arguments: Sequence[str]) -> int:
-    """`posexp generate CHECKPOINT --prompt TEXT ...`."""
+    """`posexp generate CHECKPOINT --prompt TEXT [--plugin FILE | --run-copied-plugin] ...`."""
     parser = Parser("generate", texts.GENERATE)
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    add_checkpoint_options(parser)
     parser.add_argument("--prompt", action="append", required=True, metavar="TEXT")
     parser.add_argument("--max-tokens", type=int, default=200, metavar="N", help="200 by default")
     parser.add_argument("--temperature", type=float, metavar="X", help="draw, instead of greedy")
     parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest bytes")
     parser.add_argument("--seed", type=int, metavar="S", help="of the draws, 0 by default")
-    given = vars(parser.parse_args(list(arguments)))
+    given = parser.parse_args(list(arguments))
+    use_checkpoint_plugins(parser, given)
     from posexp.generation.verb import generate as write
 
-    # A prompt is bytes: those of the command line, whatever they encode.
-    prompts = [os.fsencode(prompt) for prompt in given.pop("prompt")]
-    write(given.pop("checkpoint"), prompts, **given)
+    write(
+        given.checkpoint,
+        # A prompt is bytes: those of the command line, whatever they encode.
+        [os.fsencode(prompt) for prompt in given.prompt],
+        max_tokens=given.max_tokens,
+        temperature=given.temperature,
+        top_k=given.top_k,
+        seed=given.seed,
+        run_copied_plugin=given.run_copied_plugin,
+    )
     return 0
 
 
@@ -193,6 +194,24 @@ def add_plugin_option(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a scheme from a file of your own; also in POSEXP_PLUGINS",
     )
+
+
+def add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    """Let a verb take CHECKPOINT, and say which plugin files it may run."""
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    add_plugin_option(parser)
+    parser.add_argument(
+        "--run-copied-plugin", action="store_true", help="run the plugin files beside CHECKPOINT"
+    )
+
+
+def use_checkpoint_plugins(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Use the files of --plugin from now on; the copies are used with their checkpoint."""
+    if given.plugin and given.run_copied_plugin:
+        parser.error("--plugin FILE and --run-copied-plugin exclude each other")
+    from posexp.local import use_plugins
+
+    use_plugins(given.plugin)
 
 
 def _is_meant_for_the_user(error: Exception) -> bool:

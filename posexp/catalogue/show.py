@@ -12,6 +12,7 @@ from collections.abc import Callable
 from omegaconf import MISSING
 
 from posexp.catalogue import source
+from posexp.catalogue.decoding import cache
 from posexp.catalogue.drawing import drawing
 from posexp.catalogue.exhibit import Exhibit
 from posexp.model.kernels import KERNELS
@@ -145,6 +146,7 @@ SECTIONS: dict[str, Callable[[Exhibit], list[str]]] = {
     "acts on": methods,
     "kernels": kernels,
     "limits": limits,
+    "cache": cache,
     "checks it is known to fail": expected_failures,
     "where it is from": provenance,
     "what it does": drawing,

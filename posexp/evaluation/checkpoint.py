@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +43,14 @@ def evaluate_checkpoint(
     checkpoint = read_checkpoint(path)
     provenance = checkpoint["posexp"]
     config = apply_overrides(provenance["config"], overrides)
-    home = path if path.is_dir() else path.parent
-    if home.name == LAST.parent.name:
-        home = home.parent  # the job's own directory
-    record = recorded_plugins(provenance)["files"]
-    with only(allowed_files(record, home, run_copied_plugin)):
-        for change in changed_since(provenance):
-            print(f"warning: {change}: the result may differ", file=sys.stderr)
+    with its_plugins(path, provenance, run_copied_plugin):
         use_machine(config)
         model = load_model(config, checkpoint)
         corpus = load_corpus(config["data"])
         if config["data"] == provenance["config"]["data"]:
             check_corpus(provenance, corpus)
         evaluation, _ = evaluate_trained(model, corpus, config)
-    written = _unused(home, "evaluation")
+    written = _unused(home_of(path), "evaluation")
     record = {
         "checkpoint": path.name,
         "step": checkpoint["global_step"],
@@ -67,6 +62,27 @@ def evaluate_checkpoint(
     write_json(written, record)
     print(f"written to {written}")
     return record
+
+
+@contextmanager
+def its_plugins(
+    path: Path, provenance: Mapping[str, Any], run_copied_plugin: bool
+) -> Iterator[None]:
+    """Use the plugin files that a checkpoint was trained with; warn of all else that changed.
+
+    Raises `PluginError` where they are not at hand or not allowed.
+    """
+    record = recorded_plugins(provenance)["files"]
+    with only(allowed_files(record, home_of(path), run_copied_plugin)):
+        for change in changed_since(provenance):
+            print(f"warning: {change}: the result may differ", file=sys.stderr)
+        yield
+
+
+def home_of(path: Path) -> Path:
+    """The job's own directory, from that of its checkpoints or from a checkpoint."""
+    home = path if path.is_dir() else path.parent
+    return home.parent if home.name == LAST.parent.name else home
 
 
 def load_model(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Transformer:

@@ -12,7 +12,7 @@ import torch
 
 from posexp.data.bos import first_start
 from posexp.data.tokens import BOS, DTYPE, from_bytes
-from posexp.evaluation.checkpoint import load_model
+from posexp.evaluation.checkpoint import its_plugins, load_model
 from posexp.evaluation.trained import EvaluatedModel
 from posexp.generation.choice import make_choice
 from posexp.generation.decode import decode
@@ -29,13 +29,14 @@ def generate(
     temperature: float | None = None,
     top_k: int | None = None,
     seed: int | None = None,
+    run_copied_plugin: bool = False,
     out: BinaryIO | None = None,
 ) -> None:
     """Write each prompt and what the model makes of it to `out` (standard output).
 
     One prompt is streamed; several are decoded together and written under headings, as `tail` does
     with several files. Raises `ValueError` for a bad value, a file that is not a posexp checkpoint,
-    and a prompt that the scheme has no positions for.
+    and a prompt that the scheme has no positions for; `PluginError` as `evaluate_checkpoint` does.
     """
     out = sys.stdout.buffer if out is None else out
     if max_tokens < 1:
@@ -45,7 +46,8 @@ def generate(
     config = checkpoint["posexp"]["config"]
     starts = [start_of(prompt, config["data"]["bos"]) for prompt in prompts]
     use_machine(config)
-    model = load_model(config, checkpoint)
+    with its_plugins(path, checkpoint["posexp"], run_copied_plugin):
+        model = load_model(config, checkpoint)
     name = config["scheme"]["name"]
     longest = max(map(len, starts))
     steps = min(max_tokens, room(model, longest, name))

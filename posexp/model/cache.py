@@ -104,12 +104,8 @@ class Cache:
         if not scheme.length_dependent:
             return
         name = type(scheme).__name__
-        if at_input := sorted(scheme.acts_on & {"embed", "remap_positions"}):
-            raise ValueError(
-                f"{name} depends on the length of the sequence and acts on {at_input[0]}: every "
-                "token changes with each that is added, so nothing can be cached; run the whole "
-                "sequence instead"
-            )
+        if reason := refusal(scheme):
+            raise ValueError(f"{name} {reason}; run the whole sequence instead")
         if self.length == 0 or self.stale or self.length + tokens.shape[1] <= scheme.steady_until:
             return
         longest = longest_row(tokens, real, self.count)
@@ -166,6 +162,17 @@ class Cache:
         self._rows, new = tokens.shape
         self.length += new
         self.count = self.count + (new if real is None else real.sum(-1))
+
+
+def refusal(scheme: PositionScheme) -> str | None:
+    """Why no cache can serve a scheme, said of it; or None."""
+    at_input = sorted(scheme.acts_on & {"embed", "remap_positions"})
+    if not (scheme.length_dependent and at_input):
+        return None
+    return (
+        f"depends on the length of the sequence and acts on {at_input[0]}: each token added changes "
+        "all others, so nothing can be cached"
+    )
 
 
 def longest_row(tokens: Tensor, real: Tensor | None, before: int | Tensor = 0) -> int:
