@@ -19,7 +19,7 @@ def drawing(exhibit: Exhibit) -> list[str]:
     try:
         gallery = Gallery.of(exhibit, CELLS)
     except PluginError as error:
-        return [" ".join(str(error).split())]
+        return [str(error)]
     lines = [gallery.note]
     for where, panels in gallery.rows:
         for panel in _one_head(panels):
@@ -33,7 +33,7 @@ def shaded(panel: Panel) -> list[str]:
     values = panel.values[:, columns]
     seen = values[~values.isnan()]
     low, high = (seen.min().item(), seen.max().item()) if len(seen) else (0.0, 0.0)
-    levels = (values - low) / (high - low) if high > low else torch.ones_like(values)
+    levels = (values - low) / (high - low) if high > low else values * 0 + 1  # nan stays
     indices = (levels.nan_to_num(-1) * len(SHADES)).floor().clamp(max=len(SHADES) - 1).int()
     marks = ["".join("  " if i < 0 else 2 * SHADES[i] for i in row) for row in indices.tolist()]
     ticks = [str(tick) for tick in panel.row_ticks.tolist()]

@@ -11,6 +11,7 @@ from torch import nn
 
 from posexp.catalogue.settings import settings
 from posexp.dims import AttentionDims
+from posexp.loading import told
 from posexp.model.init import init_weights
 from posexp.registry import Origin, PluginError, SchemeSpec, registry, scheme_config
 from posexp.scheme import PositionScheme
@@ -42,9 +43,7 @@ class Exhibit:
         except ValueError:
             raise
         except Exception as error:
-            raise PluginError(
-                f"{name} ({origin}) cannot be built: {type(error).__name__}: {error}"
-            ) from error
+            raise PluginError(f"{name} ({origin}) cannot be built: {told(error)}") from error
         return cls(spec, config, dims, origin, scheme)
 
     @cached_property

@@ -12,6 +12,7 @@ from posexp.catalogue import measure
 from posexp.catalogue.exhibit import Exhibit, spans
 from posexp.catalogue.measure import Panel
 from posexp.dims import AttentionDims
+from posexp.loading import told
 from posexp.model.init import stream
 from posexp.registry import PluginError
 from posexp.scheme import PositionScheme
@@ -42,8 +43,8 @@ class Gallery:
                 rows = _rows(scheme, dims, positions)
         except Exception as error:
             raise PluginError(
-                f"{exhibit.spec.name} ({exhibit.origin}) cannot be drawn: {type(error).__name__}: "
-                f"{error}; posexp schemes check {exhibit.spec.name} says more"
+                f"{exhibit.spec.name} ({exhibit.origin}) cannot be drawn: {told(error)}; "
+                f"posexp schemes check {exhibit.spec.name} says more"
             ) from error
         return cls(rows, note)
 

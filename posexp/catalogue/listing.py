@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posexp.loading import one_line
 from posexp.registry import PluginError, Registry
 
 HEADINGS = ("scheme", "distribution", "version", "status")
@@ -15,7 +16,8 @@ def listing(registry: Registry) -> str:
     rows = [HEADINGS]
     for name in registry.names:
         status = _status(registry, name)
-        rows += [(name, o.distribution, o.version, status) for o in registry.origins(name)]
+        origins = sorted(registry.origins(name), key=str)
+        rows += [(name, o.distribution, o.version, status) for o in origins]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -28,10 +30,10 @@ def _status(registry: Registry, name: str) -> str:
     try:
         registry.get(name)
     except PluginError as error:
-        return "broken: " + " ".join(str(error).split())
+        return f"broken: {one_line(error)}"
     return "usable"
 
 
 def _presets_left_out(registry: Registry) -> list[str]:
     faults = [fault for _, fault in registry.config_dirs() if isinstance(fault, PluginError)]
-    return [f"note: {' '.join(str(fault).split())}" for fault in faults]
+    return [f"note: {one_line(fault)}" for fault in faults]

@@ -33,6 +33,12 @@ class Panel:
     column_ticks: Tensor = field(repr=False)
     remark: str = ""
 
+    def __post_init__(self) -> None:
+        expected = (len(self.row_ticks), len(self.column_ticks))
+        if tuple(self.values.shape) != expected:
+            shape = tuple(self.values.shape)
+            raise ValueError(f"{self.title} has the shape {shape}, and {expected} was expected")
+
     @property
     def is_flat(self) -> bool:
         """Whether it is the same everywhere, other than what is visible."""

@@ -53,7 +53,12 @@ def new_file(name: str, parent: Path) -> str:
     _refuse_to_overwrite(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _write(path, _filled("scheme.py", _values(name)))
-    return f"{path} is the scheme. Next:\n\n  posexp train --plugin {path} scheme={name}"
+    return (
+        f"{path} is the scheme. Next:\n\n"
+        f"  posexp schemes check {name} --plugin {path}\n"
+        f"  posexp schemes show {name} --plugin {path}\n"
+        f"  posexp train -m --plugin {path} scheme={name},rope,alibi"
+    )
 
 
 def _values(name: str) -> dict[str, str]:

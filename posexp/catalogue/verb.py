@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posexp import help as texts
-from posexp.cli import Parser
+from posexp.cli import Parser, add_plugin_option
 from posexp.registry import nearest
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def list_all(arguments: Sequence[str]) -> int:
     """`posexp schemes list`."""
-    Parser("schemes list", texts.SCHEMES_LIST).parse_args(list(arguments))
+    parser = Parser("schemes list", texts.SCHEMES_LIST)
+    add_plugin_option(parser)
+    given = parser.parse_args(list(arguments))
     from posexp.catalogue.listing import listing
+    from posexp.local import use_plugins
     from posexp.registry import registry
 
+    use_plugins(given.plugin)
     print(listing(registry()))
     return 0
 
@@ -51,7 +55,9 @@ def show(arguments: Sequence[str]) -> int:
     from posexp.catalogue.picture import check_picture, write_picture
     from posexp.catalogue.show import page
     from posexp.dims import AttentionDims
+    from posexp.local import use_plugins
 
+    use_plugins(given.plugin)
     if given.picture is not None:
         check_picture(given.picture)
     default = AttentionDims(d_model=128, n_heads=4, n_layers=4, context_length=128)
@@ -74,8 +80,10 @@ def check(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(list(arguments))
     from posexp.catalogue.check import examine
     from posexp.catalogue.settings import settings
+    from posexp.local import use_plugins
     from posexp.testing.subject import DIMS
 
+    use_plugins(given.plugin)
     config = settings(given.name, given.overrides)
     return examine(config, _dims(given, DIMS), only=given.only, slow=not given.fast)
 
@@ -105,6 +113,7 @@ ACTIONS: dict[str, Callable[[Sequence[str]], int]] = {
 def _add_scheme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="the scheme's parameters")
+    add_plugin_option(parser)
     sizes = parser.add_argument_group("the model that it is built for")
     for flag in ("--d-model", "--heads", "--kv-heads", "--layers", "--length"):
         sizes.add_argument(flag, type=int, metavar="N")
