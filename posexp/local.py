@@ -80,19 +80,12 @@ class PluginFile:
         try:
             return import_module(self.module)
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{self.path}{self._line(error)}: {told(error)}") from error
+            raise PluginError(f"{self.path}{_line(error, self.path)}: {told(error)}") from error
 
     def names(self, kind: Kind) -> list[str]:
         """What the file offers. Raises `PluginError` if that cannot be found out."""
         specs = load_specs(self.load(), kind, str(self.path), plugin_manager())
         return list(dict.fromkeys(spec.name for spec in specs))
-
-    def _line(self, error: BaseException) -> str:
-        if isinstance(error, SyntaxError):
-            return f", line {error.lineno}" if error.filename == str(self.path) else ""
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == str(self.path)]
-        return f", line {lines[-1]}" if lines else ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,6 +156,15 @@ def only(chosen: Iterable[PluginFile]) -> Iterator[None]:
 def short(sha256: str) -> str:
     """A hash as messages and tables show it."""
     return f"sha256:{sha256[:12]}"
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Where in the file at `path` it went wrong, if it was there."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}" if error.filename == str(path) else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f", line {lines[-1]}" if lines else ""
 
 
 def _in_environment() -> list[Path]:

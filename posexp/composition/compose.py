@@ -144,9 +144,11 @@ def _without(hydra: Hydra, overrides: Sequence[str], key: str) -> dict[str, Any]
 
 
 def _reference(hydra: Hydra) -> dict[str, Any]:
-    composed = hydra.compose_config(
-        CONFIG_NAME, [], run_mode=RunMode.RUN, with_log_configuration=False
-    )
+    """The default configuration, also where its scheme cannot be used: jobs may choose another."""
+    try:
+        composed = _compose(hydra, [], RunMode.RUN)
+    except ConfigurationError:
+        composed = _compose(hydra, ["~scheme"], RunMode.RUN)
     return _plain(composed, resolve=True)
 
 
