@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from posexp.local import only
+
 # pytest-xdist already uses the cores.
 torch.set_flush_denormal(True)
 torch.set_num_threads(1)
@@ -61,10 +63,49 @@ def make_config(text):
         config = copy.deepcopy(CONFIG)
         config["data"]["path"] = str(text)
         for section, values in sections.items():
-            if section in ("scheme",) or not isinstance(values, dict):
+            if section in ("scheme", "task") or not isinstance(values, dict):
                 config[section] = values
             else:
                 config[section] |= values
         return config
 
     return make
+
+
+PLUGIN = """\
+from dataclasses import dataclass
+
+import torch
+
+from posexp.local import only
+from posexp import PositionScheme, SchemeSpec, hookimpl
+
+
+@dataclass
+class MineConfig:
+    strength: float = 2.0
+
+
+class Mine(PositionScheme):
+    def distance_bias(self, n):
+        return (-self.config.strength * torch.log1p(n.abs().float())).expand(self.dims.n_heads, -1)
+
+
+@hookimpl
+def posexp_schemes():
+    return [SchemeSpec("mine", MineConfig, Mine)]
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch) -> Path:
+    """A file `mine.py` with the scheme `mine`, not yet in use; whatever is used ends with the test.
+
+    It lies in a directory of its own beside the test's.
+    """
+    monkeypatch.delenv("POSEXP_PLUGINS", raising=False)
+    path = tmp_path / "user" / "mine.py"
+    path.parent.mkdir()
+    path.write_text(PLUGIN)
+    with only([]):
+        yield path

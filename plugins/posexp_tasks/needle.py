@@ -5,10 +5,10 @@ same value. Keys are bytes that UTF-8 never contains, values are letters a to z 
 window, so that only the window itself tells the answer (chance: 1/26). Needles and questions are
 put into running text, which goes on unchanged around them.
 
-Training windows hold `needles` keys, each planted once and asked once, at random places in random
-order. Keys and planted values cannot be predicted and are not scored. A test window of length L
-holds `needles` keys as well; the last input asks for the one that stands `distance` tokens before
-it, at distances L/8, L/4, L/2 and 7L/8.
+A training window holds every key 1 + `questions` times at random places in random order: a needle
+first, then its questions. Keys and planted values cannot be predicted and are not scored. A test
+window of length L holds every needle once; its last input asks for the one that stands `distance`
+tokens before it, at distances L/8, L/4, L/2 and 7L/8.
 
 Small models cannot read a needle that is written in words, hence one of trained tokens: the
 questions of Arora et al. 2023, "Zoology" (multi-query associative recall), in the filler text of
@@ -29,8 +29,9 @@ VALUES = np.arange(ord("a"), ord("z") + 1)
 
 @dataclass
 class NeedleConfig:
-    """`share` of the training windows is changed; `windows` are tested a length and distance.
+    """`needles` keys a window; each is asked `questions` times in training, once in a test.
 
+    `share` of the training windows is changed, `windows` are tested for each length and distance.
     Raises `ValueError` for values out of range.
     """
 
@@ -49,8 +50,9 @@ class NeedleConfig:
             raise ValueError(
                 f"needle: share must be in [0, 1), so that plain text is left, got {self.share}"
             )
-        if self.windows < 1:
-            raise ValueError(f"needle: windows must be at least 1, got {self.windows}")
+        for name in ("questions", "windows"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"needle: {name} must be at least 1, got {getattr(self, name)}")
 
 
 class Needle(Task):
@@ -61,20 +63,19 @@ class Needle(Task):
     def __init__(self, config: NeedleConfig, context_length: int) -> None:
         super().__init__(config, context_length)
         self.share, self.windows = config.share, config.windows
-        # Half of the window stays text.
-        most = context_length // 4 // (1 + config.questions)
-        if config.needles > most:
+        pairs = config.needles * (1 + config.questions)
+        if 4 * pairs > context_length:
+            most = context_length // (4 * (1 + config.questions))
+            shorter = f"nearest valid: task.needles={most} or " if most else ""
             raise ValueError(
-                f"needle: {config.needles} needles and their questions fill more than half of "
-                f"context_length={context_length}; nearest valid needles: {most}, "
-                f"or context_length: {8 * config.needles}"
+                f"needle: {pairs} pairs of tokens leave less than half of context_length="
+                f"{context_length} to the text; {shorter}trainer.context_length={4 * pairs}"
             )
 
     def training_window(self, tokens: np.ndarray, random: np.random.Generator) -> Planted:
-        """Each key twice, a needle and then its question, in random order at random places."""
-        order = random.permutation(
-            np.repeat(np.arange(self.config.needles), 1 + self.config.questions)
-        )
+        """Every key 1 + `questions` times, in random order at random places."""
+        copies = 1 + self.config.questions
+        order = random.permutation(np.repeat(np.arange(self.config.needles), copies))
         # Places in a window that has one token less for each pair, which are then put back.
         n = len(order)
         starts = 1 + np.sort(random.choice(len(tokens) - 1 - n, n, replace=False)) + np.arange(n)
@@ -86,11 +87,9 @@ class Needle(Task):
 
     def distances(self, length: int) -> list[int]:
         """An eighth, a quarter, a half and seven eighths of a length that holds the needles."""
-        if length < 4 * self.config.needles:
+        if length < max(16, 4 * self.config.needles):
             return []
-        return sorted(
-            {d for d in (length // 8, length // 4, length // 2, 7 * length // 8) if d > 1}
-        )
+        return [n * length // 8 for n in (1, 2, 4, 7)]
 
     def test_window(
         self, tokens: np.ndarray, distance: int, random: np.random.Generator
@@ -110,7 +109,7 @@ class Needle(Task):
         return planted, scored
 
     def _pairs(self, random: np.random.Generator) -> np.ndarray:
-        """Different keys, each with a value: (needles, 2)."""
+        """Every key in random order, each with a value: (needles, 2)."""
         keys = random.permutation(KEYS[: self.config.needles])
         return np.stack([keys, random.choice(VALUES, self.config.needles)], axis=1)
 

@@ -53,7 +53,7 @@ def _check_plugins(config: Mapping[str, Any]) -> None:
     if "scheme" not in config:
         raise ConfigurationError("scheme was removed; scheme=nope is the one without positions")
     if "task" in config and "name" not in config["task"]:
-        raise ConfigurationError("task has settings and no name: choose one, as in task=needle")
+        raise ConfigurationError("task has settings but no name: set task=... to choose one")
     try:
         scheme_config(config["scheme"])
         if "task" in config:
