@@ -21,6 +21,7 @@ Transformer", section 2.1, and `_relative_position_bucket` of its code (mesh_ten
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class T5Config:
                 f"t5: more buckets ({self.buckets}) than max_distance={self.max_distance}; "
                 f"at most {self.max_distance} buckets"
             )
-        if self.logit_scale is not None and not self.logit_scale > 0:
+        if self.logit_scale is not None and not 0 < self.logit_scale < math.inf:
             raise ValueError(f"t5: logit_scale must be positive, got {self.logit_scale}")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from posexp.registry import nearest
+
 if TYPE_CHECKING:
     from posexp.testing.subject import Subject
 
@@ -45,6 +47,13 @@ class Check:
 
 #: Every check by its name, in the order in which they run.
 CHECKS: dict[str, Check] = {}
+
+
+def known_check(name: str) -> Check:
+    """The check of that name. Raises `ValueError` with the nearest where there is none."""
+    if name not in CHECKS:
+        raise ValueError(f"there is no check {name!r}{nearest(name, CHECKS)}")
+    return CHECKS[name]
 
 
 def check(*, needs: tuple[str, ...] = (), slow: bool = False) -> Callable[..., Check]:

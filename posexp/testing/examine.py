@@ -7,16 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from posexp.dims import AttentionDims
-from posexp.registry import SchemeSpec, nearest
-from posexp.testing.check import CHECKS, CheckFailure, NotApplicable
+from posexp.registry import SchemeSpec
+from posexp.testing.check import CHECKS, CheckFailure, NotApplicable, known_check
 from posexp.testing.subject import Subject
 
-HELD, FAILED, NOT_APPLICABLE, NOT_RUN = "held", "failed", "not applicable", "not run"
+HELD, FAILED, EXPECTED_FAILURE, NOT_APPLICABLE, NOT_RUN = (
+    "held",
+    "failed",
+    "expected failure",
+    "not applicable",
+    "not run",
+)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one check: `outcome` is held, failed, not applicable or not run."""
+    """What became of one check.
+
+    `outcome` is held, failed, expected failure, not applicable or not run. The message of an
+    expected failure is its declared reason, and `error` is what was measured.
+    """
 
     check: str
     outcome: str
@@ -44,20 +54,21 @@ def check_scheme(
     *,
     only: Iterable[str] | None = None,
     slow: bool = True,
+    expected_failures: Mapping[str, str] | None = None,
 ) -> list[Result]:
     """Examine a scheme: a name, a config `{name: rope, theta: 100.0}`, or a `SchemeSpec`.
 
     `dims` are small ones by default; pass `causal=False` ones for the bidirectional form. `only`
     names the checks to run (with what they need). `slow=False` leaves out those of several seconds.
+    `expected_failures` (check: reason) stand in place of those that the `SchemeSpec` declares.
 
     Raises `ConformanceError` with every failure, `ValueError` for an unknown check or bad config,
     `PluginError` where there is no such scheme.
     """
-    subject = Subject.of(scheme, dims)
+    subject = Subject.of(scheme, dims, expected_failures)
     names = list(only) if only is not None else [n for n, c in CHECKS.items() if slow or not c.slow]
     for name in names:
-        if name not in CHECKS:
-            raise ValueError(f"there is no check {name!r}{nearest(name, CHECKS)}")
+        known_check(name)
     known: dict[str, Result] = {}
     results = [result_of(name, subject, known) for name in names]
     if any(result.outcome == FAILED for result in known.values()):
@@ -73,16 +84,28 @@ def result_of(name: str, subject: Subject, known: dict[str, Result]) -> Result:
 
 
 def _run(name: str, subject: Subject, known: dict[str, Result]) -> Result:
-    for need in CHECKS[name].needs:
-        if result_of(need, subject, known).outcome in (FAILED, NOT_RUN):
-            return Result(name, NOT_RUN, f"it rests on {need}")
+    needs = [result_of(need, subject, known) for need in CHECKS[name].needs]
+    for need in needs:
+        if need.outcome in (FAILED, NOT_RUN):
+            return Result(name, NOT_RUN, f"it rests on {need.check}")
+    reason = subject.expected_failures.get(name)
     try:
         CHECKS[name](subject)
-    except NotApplicable as reason:
-        return Result(name, NOT_APPLICABLE, str(reason))
+    except NotApplicable as why:
+        return Result(name, NOT_APPLICABLE, str(why))
     except CheckFailure as failure:
-        return Result(name, FAILED, str(failure), failure)
-    except Exception as error:
-        message = f"the scheme raised {type(error).__name__}: {error}"
-        return Result(name, FAILED, message, error)
-    return Result(name, HELD)
+        message, error = str(failure), failure
+    except Exception as exception:
+        message, error = f"the scheme raised {type(exception).__name__}: {exception}", exception
+    else:
+        if reason is None:
+            return Result(name, HELD)
+        return Result(name, FAILED, f"declared to fail ({reason}), but holds: remove it")
+    if reason is not None:
+        return Result(name, EXPECTED_FAILURE, reason, error)
+    if excused := [need.check for need in needs if need.outcome == EXPECTED_FAILURE]:
+        message += (
+            f" (It rests on {' and '.join(excused)}, which is expected to fail: if this is the "
+            "same fault, declare it as well.)"
+        )
+    return Result(name, FAILED, message, error)

@@ -8,14 +8,17 @@ from typing import Any
 from posexp.dims import AttentionDims
 from posexp.registry import SchemeSpec
 from posexp.testing.check import CHECKS
-from posexp.testing.examine import FAILED, HELD, Result, result_of
+from posexp.testing.examine import EXPECTED_FAILURE, FAILED, HELD, Result, result_of
 from posexp.testing.subject import Subject
 
 Examined = str | Mapping[str, Any] | SchemeSpec
 
 
 def parametrize_checks(
-    *schemes: Examined, dims: AttentionDims | None = None, slow: bool = True
+    *schemes: Examined,
+    dims: AttentionDims | None = None,
+    slow: bool = True,
+    expected_failures: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     """Run a test once for each check of each scheme; the test calls its argument `check`.
 
@@ -23,14 +26,15 @@ def parametrize_checks(
         def test_conformance(check):
             check()
 
-    A check that does not apply, or that rests on one that failed, is skipped with its reason.
-    `slow=False` leaves out the checks that take several seconds.
+    A check that does not apply, or that rests on one that failed, is skipped with its reason. An
+    expected failure is an xfail with its reason, and a failure once it holds. `slow=False` leaves
+    out the checks that take several seconds.
     """
     import pytest  # the rest of the package works without it
 
     cases = []
     for number, scheme in enumerate(schemes):
-        subject = Subject.of(scheme, dims)
+        subject = Subject.of(scheme, dims, expected_failures)
         known: dict[str, Result] = {}  # the checks of a scheme share what was found
         label = subject.spec.name if len(schemes) == 1 else f"{subject.spec.name}{number}"
         cases += [
@@ -48,6 +52,8 @@ def _case(name: str, subject: Subject, known: dict[str, Result]) -> Callable[[],
         result = result_of(name, subject, known)
         if result.outcome == FAILED:
             raise AssertionError(result.message) from result.error
+        if result.outcome == EXPECTED_FAILURE:
+            pytest.xfail(result.message)
         if result.outcome != HELD:
             pytest.skip(result.message)
 

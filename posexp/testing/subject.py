@@ -19,6 +19,7 @@ from posexp.model.init import init_weights, stream
 from posexp.model.kernels.choice import KERNELS
 from posexp.registry import SchemeSpec, registry, scheme_config
 from posexp.scheme import PositionScheme
+from posexp.testing.check import known_check
 
 #: Small, but with grouped key/value heads, and four layers for patterns such as LLLG.
 DIMS = AttentionDims(d_model=32, n_heads=4, n_layers=4, context_length=24, n_kv_heads=2)
@@ -29,13 +30,18 @@ SPREAD = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A scheme, its config and the dims that it is examined with."""
+    """A scheme, its config, the dims that it is examined with, and the checks it may fail."""
 
     spec: SchemeSpec
     config: Any
     dims: AttentionDims = DIMS
+    expected_failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, reason in self.expected_failures.items():
+            known_check(name)
+            if not (isinstance(reason, str) and reason.strip()):
+                raise ValueError(f"{self.spec.name} is expected to fail {name}: say why, in words")
         if self.dims.context_length < DIMS.context_length:
             raise ValueError(
                 f"the checks need dims with a context_length of at least {DIMS.context_length}, "
@@ -44,17 +50,24 @@ class Subject:
 
     @classmethod
     def of(
-        cls, scheme: str | Mapping[str, Any] | SchemeSpec, dims: AttentionDims | None = None
+        cls,
+        scheme: str | Mapping[str, Any] | SchemeSpec,
+        dims: AttentionDims | None = None,
+        expected_failures: Mapping[str, str] | None = None,
     ) -> Subject:
         """From a name, a plain config `{name: rope, theta: 100}` or a spec with its defaults.
 
-        Raises `PluginError` or `ValueError` where there is no such scheme or parameter.
+        `expected_failures` (check: reason) stand in place of those that the spec declares. Raises
+        `PluginError` or `ValueError` where there is no such scheme, parameter or check.
         """
-        dims = dims or DIMS
         if isinstance(scheme, SchemeSpec):
-            return cls(scheme, scheme.config(), dims)
-        config = {"name": scheme} if isinstance(scheme, str) else scheme
-        return cls(registry().get(config["name"]), scheme_config(config), dims)
+            spec, config = scheme, scheme.config()
+        else:
+            values = {"name": scheme} if isinstance(scheme, str) else scheme
+            spec, config = registry().get(values["name"]), scheme_config(values)
+        if expected_failures is None:
+            expected_failures = spec.expected_failures
+        return cls(spec, config, dims or DIMS, expected_failures)
 
     def scheme(self) -> PositionScheme:
         """The scheme with its parameters moved away from their initial values."""

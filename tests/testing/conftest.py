@@ -15,6 +15,10 @@ class Settings:
 
     theta: float = 100.0
 
+    def __post_init__(self):
+        if not self.theta > 0:
+            raise ValueError(f"theta must be positive, got {self.theta}")
+
 
 @pytest.fixture
 def settings():
@@ -23,10 +27,13 @@ def settings():
 
 @pytest.fixture
 def failures():
-    """The failed checks of a scheme class, {name: message}; all checks but the slow ones run."""
+    """The failed checks of a scheme class, {name: message}; all checks but the slow ones run.
+
+    Its config is its own attribute `settings`, where it has one.
+    """
 
     def failures(build, only=None):
-        spec = SchemeSpec("broken", Settings, build)
+        spec = SchemeSpec("broken", getattr(build, "settings", Settings), build)
         dims = dataclasses.replace(DIMS, n_layers=2)
         try:
             check_scheme(spec, dims, only=only, slow=False)

@@ -38,17 +38,17 @@ class FalselySteady(Growing):
     steady_until = 12
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (CountsFromTheLast, "remap_positions look at more than each position"),
-        (FalselySteady, "12 tokens in chunks of 1.*before steady_until"),
-    ],
-)
-def test_found_by_one_check(failures, kind, words):
+BROKEN = [
+    (CountsFromTheLast, "cached_equals_full", "remap_positions look at more than each position"),
+    (FalselySteady, "cached_equals_full", "12 tokens in chunks of 1.*before steady_until"),
+]
+
+
+@pytest.mark.parametrize(("kind", "check", "words"), BROKEN)
+def test_found_by_one_check(failures, kind, check, words):
     found = failures(kind)
-    assert list(found) == ["cached_equals_full"], found
-    assert re.search(words, found["cached_equals_full"]), found
+    assert list(found) == [check], found
+    assert re.search(words, found[check]), found
 
 
 @pytest.mark.parametrize("kind", [Bias, Growing])

@@ -54,6 +54,13 @@ class Misspelt(PositionScheme):
         return k * 2
 
 
+class TurnsKeysBackwards(Turn):
+    """Wrong sign: now the sum of both positions counts."""
+
+    def transform_key(self, k, positions):
+        return self.turn(k, -self.angles(k, positions))
+
+
 class LooksAhead(Turn):
     def transform_key(self, k, positions):
         return super().transform_key(k.roll(-1, dims=-2), positions)
@@ -115,7 +122,6 @@ class HidesWhatItActsOn(Turn):
 class RemembersItsAngles(Turn):
     """The first layer computes, the others reuse; in the backward pass no layer is the first."""
 
-    shift_invariant = False
     remembered = (None, None)
 
     def __init__(self, config, dims):
@@ -135,7 +141,8 @@ BROKEN = [
     (KeepsFloat32, "shapes_and_dtypes", "into torch.float32.*type_as"),
     (LooseTable, "tensors_are_registered", "rate holds a Tensor"),
     (InPlace, "inputs_are_not_changed", "in place"),
-    (Misspelt, "changes_the_output", "did you mean .*transform_key"),
+    (TurnsKeysBackwards, "shift_invariance_as_declared", "turn the other way"),
+    (Misspelt, "declarations_are_well_formed", "did you mean .*transform_key"),
     (LooksAhead, "causality", r"changing token \d+ changed the logits at \d+ .*looks ahead"),
     (MixesThePast, "padding_is_invisible", "mix tokens"),
     (AnglesInTheModelsDtype, "positions_in_float32", "no integer beyond 256"),

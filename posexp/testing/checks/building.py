@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
+import math
+
 import torch
 from torch import Tensor, nn
 
-from posexp.scheme import PositionScheme
+from posexp.scheme import ACTIONS, PositionScheme
 from posexp.testing.check import check
 from posexp.testing.compare import explained, holds, same
 from posexp.testing.outcomes import ACTIVATIONS, Inputs, outcomes
 from posexp.testing.subject import Subject
 
+#: What each declaration may be.
+DECLARATIONS = {
+    "shift_invariant": "True or False",
+    "length_dependent": "True or False",
+    "steady_until": "a whole number from 0 on",
+    "max_length": "a whole number from 1 on, or None",
+    "window": "a whole number from 1 on, or None",
+    "saturates_at": "a whole number from 1 on, or None",
+    "logit_scale": "a positive number, or None",
+}
+
 
 @check()
 def builds(subject: Subject) -> None:
-    """The scheme builds, and defines at least the positions of the training length."""
+    """The scheme builds, alone and in a model."""
     cause = f"It must build from its config for {subject.dims}."
     with explained("building the scheme", cause):
         scheme = subject.spec.build(subject.config, subject.dims)
@@ -23,8 +37,27 @@ def builds(subject: Subject) -> None:
         f"build gave a {type(scheme).__name__}: it must give a posexp.PositionScheme",
     )
     with explained("building a model with the scheme", cause):
-        model = subject.model()
-    limit, length = model.max_length, subject.dims.context_length
+        subject.model()
+
+
+@check(needs=("builds",))
+def declarations_are_well_formed(subject: Subject) -> None:
+    """Declarations are of their kind, none is misspelt, and the training length is defined."""
+    scheme, length = subject.scheme(), subject.dims.context_length
+    own = {name for kind in type(scheme).__mro__[:-1] for name in vars(kind)}
+    for name in sorted(own - set(dir(PositionScheme))):
+        of_its_kind = ACTIONS if callable(getattr(type(scheme), name)) else DECLARATIONS
+        near = difflib.get_close_matches(name, of_its_kind, n=1, cutoff=0.8)
+        holds(not near, f"the contract has no {name}, and nothing reads it: did you mean {near}?")
+    parts = {f" of layer {i}": scheme.for_layer(i) for i in range(subject.dims.n_layers)}
+    for where, part in {"": scheme, **parts}.items():
+        for name, expected in DECLARATIONS.items():
+            value = getattr(part, name)
+            holds(
+                _of_its_kind(name, value),
+                f"{name}{where} is {value!r} ({type(value).__name__}), expected {expected}",
+            )
+    limit = scheme.max_length
     holds(
         limit is None or limit >= length,
         f"max_length is {limit}, fewer positions than context_length={length} of the dims: "
@@ -32,7 +65,20 @@ def builds(subject: Subject) -> None:
     )
 
 
-@check(needs=("builds",))
+def _of_its_kind(name: str, value: object) -> bool:
+    if name in ("shift_invariant", "length_dependent"):
+        return isinstance(value, bool)
+    if name == "steady_until":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if value is None:
+        return True
+    kinds = (int, float) if name == "logit_scale" else (int,)
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        return False
+    return 0 < value < math.inf
+
+
+@check(needs=("declarations_are_well_formed",))
 def shapes_and_dtypes(subject: Subject) -> None:
     """Every method gives the contract's shape and keeps the dtype of the activations it is given.
 

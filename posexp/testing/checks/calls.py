@@ -7,7 +7,7 @@ from torch import Tensor
 
 from posexp.scheme import PositionScheme
 from posexp.testing.check import check
-from posexp.testing.compare import holds, same
+from posexp.testing.compare import gap, holds, same
 from posexp.testing.outcomes import Inputs, outcomes, part
 from posexp.testing.subject import Subject, logits
 
@@ -99,8 +99,9 @@ def inputs_are_not_changed(subject: Subject) -> None:
         for now, before in pairs:
             holds(
                 torch.equal(now, before),
-                f"{method} changed its input in place: other code still uses that tensor. "
-                "Replace x.add_(...), x *= ... and x[...] = ... by x + ..., x * ... and torch.cat",
+                f"{method} changed its input in place, by up to {gap(now, before):.2g}: other code "
+                "still uses that tensor. Replace x.add_(...), x *= ... and x[...] = ... by "
+                "x + ..., x * ... and torch.cat",
             )
 
     with torch.no_grad():

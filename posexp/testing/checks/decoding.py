@@ -18,7 +18,13 @@ CAUSE = (
 STEADY = "Does it change with the length before steady_until?"
 
 
-@check(needs=("left_padding_changes_nothing", "window_counts_visible_keys"))
+@check(
+    needs=(
+        "batch_mates_do_not_matter",
+        "equal_rows_of_positions_equal_one",
+        "window_counts_visible_keys",
+    )
+)
 def cached_equals_full(subject: Subject) -> None:
     """Decoding from a cache, in any chunking and behind pads, gives what the full pass gives.
 

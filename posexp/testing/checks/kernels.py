@@ -30,7 +30,13 @@ def layouts(subject: Subject) -> dict[str, dict[str, Tensor]]:
     }
 
 
-@check(needs=("padding_is_invisible", "every_parameter_gets_a_gradient"))
+@check(
+    needs=(
+        "padding_is_invisible",
+        "every_parameter_gets_a_gradient",
+        "saturates_at_as_declared",
+    )
+)
 def kernels_agree(subject: Subject) -> None:
     """Every legal kernel gives the eager kernel's logits and gradients, or refuses the layout."""
     tokens = subject.tokens(2, 24)

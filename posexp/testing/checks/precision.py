@@ -115,7 +115,7 @@ def _watched(model: Transformer, tokens: Tensor, autocast: bool) -> dict[str, Te
     return seen
 
 
-@check(needs=("positions_in_float32",))
+@check(needs=("positions_in_float32", "state_dict_round_trips"))
 def half_and_back(subject: Subject) -> None:
     """A model that went through .half() loses the last digits of its parameters, nothing else."""
     tokens = subject.tokens(2, 24)

@@ -6,15 +6,15 @@ import torch
 
 from posexp.model.kernels.choice import IllegalKernelError
 from posexp.testing.check import check
+from posexp.testing.checks.declarations import LONGEST
 from posexp.testing.compare import explained, same
 from posexp.testing.outcomes import outcomes
 from posexp.testing.subject import Subject, logits
 
-#: A longer sequence than this is not worth its time here.
-LONGEST = 512
 
-
-@check(needs=("padding_is_invisible", "pieces_equal_the_full_pass"))
+@check(
+    needs=("padding_is_invisible", "pieces_equal_the_full_pass", "max_length_as_declared"),
+)
 def left_padding_changes_nothing(subject: Subject) -> None:
     """Six tokens give the same logits alone and behind three pads, in every kernel."""
     tokens = subject.tokens(1, 6)
