@@ -8,6 +8,7 @@ from posexp.bench.step import random_batch
 from posexp.bench.timing import Call
 from posexp.model import Transformer
 from posexp.model.cache import Cache
+from posexp.model.layout import Layout
 
 #: Tokens of one call: a single one is over too soon to be timed.
 TOKENS = 16
@@ -31,3 +32,9 @@ def decoding(model: Transformer, length: int, precision: str) -> Call:
     with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
         model(tokens, cache=cache)
     return call
+
+
+def next_token(model: Transformer, length: int) -> Layout:
+    """One query behind `length` keys in a cache."""
+    positions = torch.arange(length + 1, device=model.embedding.weight.device)
+    return Layout(positions[-1:], positions)

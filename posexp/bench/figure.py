@@ -1,4 +1,4 @@
-"""The ratios as a figure: a panel for each part and precision, a row for each scheme."""
+"""The ratios as a figure: a row of panels for each part, one for each precision."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ PARTS = {
     "step": "Training step",
     "decode": "Decoding a token",
 }
-TICKS = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 32, 64)
-PANEL_WIDTH, ROW_HEIGHT, MARGINS = 3.6, 0.27, 1.5  # inches
+FINE_TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3)
+COARSE_TICKS = [2.0**k for k in range(-4, 12)]
+PANEL_WIDTH, LABEL_WIDTH, ROW_HEIGHT, MARGINS = 3.4, 2.0, 0.24, 0.8  # inches
 # Dates would make two figures of one result differ.
 METADATA = {
     "png": {"Software": "posexp bench"},
@@ -43,25 +44,31 @@ def draw(rows: Sequence[Row], caption: str) -> dict[str, bytes]:
 
 
 def _figure(rows: Sequence[Row], caption: str) -> Figure:
-    panels = list(dict.fromkeys((row.part, row.precision) for row in rows))
-    labels = list(dict.fromkeys(row.label for row in rows))
+    parts = list(dict.fromkeys(row.part for row in rows))
+    precisions = list(dict.fromkeys(row.precision for row in rows))
     lengths = sorted({row.length for row in rows})
-    height = MARGINS + ROW_HEIGHT * len(labels)
-    figure = Figure(figsize=(2 + PANEL_WIDTH * len(panels), height), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for ax, (part, precision) in zip(axes, panels, strict=True):
-        shown = [row for row in rows if (row.part, row.precision) == (part, precision)]
-        _panel(ax, shown, labels, lengths)
-        ax.set_title(f"{PARTS[part]}, {precision}", loc="left", fontsize=9)
-    axes[0].set_yticks(range(len(labels)), labels)
-    axes[0].invert_yaxis()
-    handles = {h.get_label(): h for ax in axes for h in ax.get_legend_handles_labels()[0]}
-    order = [str(length) for length in lengths if str(length) in handles]
+    labels = {p: list(dict.fromkeys(r.label for r in rows if r.part == p)) for p in parts}
+    heights = [MARGINS + ROW_HEIGHT * len(labels[part]) for part in parts]
+    size = (LABEL_WIDTH + PANEL_WIDTH * len(precisions), sum(heights))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(
+        len(parts), len(precisions), sharey="row", squeeze=False, height_ratios=heights
+    )
+    for part, panels in zip(parts, grid, strict=True):
+        for precision, ax in zip(precisions, panels, strict=True):
+            shown = [row for row in rows if (row.part, row.precision) == (part, precision)]
+            _panel(ax, shown, labels[part], lengths)
+            ax.set_title(f"{PARTS[part]}, {precision}", loc="left", fontsize=9)
+        panels[0].set_yticks(range(len(labels[part])), labels[part])
+        panels[0].set_ylim(len(labels[part]) - 0.4, -0.6)
+    for ax in grid[-1]:
+        ax.set_xlabel("time / NoPE's (lower is better)")
+    handles = {h.get_label(): h for ax in grid.flat for h in ax.get_legend_handles_labels()[0]}
     figure.legend(
-        [handles[name] for name in order], [f"L = {name}" for name in order],
-        loc="outside lower right", ncols=len(order), frameon=False, fontsize=8,
+        [handles[str(length)] for length in lengths], [f"L = {length}" for length in lengths],
+        loc="outside lower right", ncols=len(lengths), frameon=False, fontsize=8,
     )  # fmt: skip
-    figure.suptitle(caption, x=0.01, ha="left", fontsize=7.5, color="0.35")
+    figure.suptitle(caption, x=0.01, ha="left", fontsize=7, color="0.35")
     return figure
 
 
@@ -85,8 +92,14 @@ def _panel(ax: Axes, rows: Sequence[Row], labels: Sequence[str], lengths: Sequen
             linewidth=1,
             label=str(length),
         )
+    _x_axis(ax)
+
+
+def _x_axis(ax: Axes) -> None:
+    """Logarithmic around 1, with close ticks where the ratios are close."""
+    low, high = min(ax.dataLim.x0, 0.9), max(ax.dataLim.x1, 1.1)
     ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_locator(FixedLocator(TICKS))
+    ax.set_xlim(low / 1.03, high * 1.03)
+    ax.xaxis.set_major_locator(FixedLocator(COARSE_TICKS if high / low > 4 else FINE_TICKS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    ax.set_xlabel("time / NoPE's (lower is better)")

@@ -34,14 +34,19 @@ def without_positions(like: Transformer) -> Transformer:
     return model.to(device)
 
 
-def kernels_used(model: Transformer, length: int, layers: Sequence[int] | None = None) -> str:
-    """The kernels that plain rows of `length` get in `layers`, or in all; equal ones once."""
-    device = model.embedding.weight.device
-    tokens = torch.zeros(1, length, dtype=torch.long, device=device)
-    layout = remapped(Layout.of_tokens(tokens, causal=model.config.causal), model.scheme)
+def kernels_used(model: Transformer, layout: Layout, layers: Sequence[int] | None = None) -> str:
+    """The kernels that a pass laid out like this gets in `layers`, or in all; equal ones once."""
+    layout = remapped(layout, model.scheme)
     chosen = range(model.config.n_layers) if layers is None else layers
     names = (kernel_for(layout, model.legal_kernels[i]).name for i in chosen)
     return " ".join(dict.fromkeys(names))
+
+
+def plain_row(model: Transformer, length: int) -> Layout:
+    """A whole sequence attending to itself."""
+    device = model.embedding.weight.device
+    tokens = torch.zeros(1, length, dtype=torch.long, device=device)
+    return Layout.of_tokens(tokens, causal=model.config.causal)
 
 
 def distinct_layers(model: Transformer) -> list[list[int]]:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 from posexp.bench.attention import Inputs, attention_call, fused_causal_call
 from posexp.bench.candidates import Candidate
-from posexp.bench.decode import TOKENS, decoding
+from posexp.bench.decode import TOKENS, decoding, next_token
 from posexp.bench.flops import step_flops
 from posexp.bench.memory import peak_memory
 from posexp.bench.models import (
     DTYPES,
     distinct_layers,
     kernels_used,
+    plain_row,
     synchronizer,
     with_scheme,
     without_positions,
@@ -79,7 +80,7 @@ def peer_rows(bench: Bench) -> Iterator[Row]:
             for peer, candidate in bench.peers:
                 row = Row(
                     "peers", peer.label, precision, length, settings.batch(length),
-                    ours=candidate.label,
+                    ours=peer.ours,
                 )  # fmt: skip
                 try:
                     yield _peer_cell(bench, row, peer, candidate)
@@ -113,7 +114,7 @@ def _attention_cell(bench: Bench, row: Row, candidate: Candidate) -> Iterator[Ro
     inputs = Inputs.random(model.dims, batch, length, dtype, settings.device)
     floor = fused_causal_call(model.dims, inputs)
     for layers, label in _labelled_layers(model, row.label):
-        kernel = kernels_used(model, length, layers[:1])
+        kernel = kernels_used(model, plain_row(model, length), layers[:1])
         seconds, baseline = bench.rounds(attention_call(model, layers[0], inputs), floor)
         yield replace(row, label=label, batch=batch, kernel=kernel, **_timed(seconds, baseline))
 
@@ -133,7 +134,7 @@ def _step_cell(bench: Bench, row: Row, candidate: Candidate) -> Iterator[Row]:
     yield replace(
         row,
         batch=rows,
-        kernel=kernels_used(model, length),
+        kernel=kernels_used(model, plain_row(model, length)),
         tokens_per_second=rows * length * rate,
         share_of_peak=step_flops(model, rows, length) * rate / bench.peak[row.precision],
         **timed,
@@ -152,7 +153,7 @@ def _memory_cell(bench: Bench, row: Row, candidate: Candidate) -> Iterator[Row]:
             "device": settings.device,
             "threads": settings.threads,
         }
-        kernel = kernels_used(model, row.length, layers[:1])
+        kernel = kernels_used(model, plain_row(model, row.length), layers[:1])
         yield replace(row, label=label, batch=1, kernel=kernel, bytes=peak_memory(point))
 
 
@@ -166,7 +167,8 @@ def _decode_cell(bench: Bench, row: Row, candidate: Candidate) -> Iterator[Row]:
         decoding(without_positions(model), length, row.precision),
     )
     seconds, baseline = ([s / TOKENS for s in sample] for sample in (seconds, baseline))
-    yield replace(row, batch=1, kernel=kernels_used(model, 1), **_timed(seconds, baseline))
+    kernel = kernels_used(model, next_token(model, length))
+    yield replace(row, batch=1, kernel=kernel, **_timed(seconds, baseline))
 
 
 def _peer_cell(bench: Bench, row: Row, peer: Peer, candidate: Candidate) -> Row:
@@ -181,7 +183,7 @@ def _peer_cell(bench: Bench, row: Row, peer: Peer, candidate: Candidate) -> Row:
     )
     return replace(
         row,
-        kernel=kernels_used(ours, length),
+        kernel=kernels_used(ours, plain_row(ours, length)),
         ours_ratio=ratio(our_seconds, baseline),
         peer_ratio=ratio(peer_seconds, our_seconds),
         **_timed(peer_seconds, baseline),
