@@ -170,8 +170,8 @@ def refusal(scheme: PositionScheme) -> str | None:
     if not (scheme.length_dependent and at_input):
         return None
     return (
-        f"depends on the length of the sequence and acts on {at_input[0]}: each token added changes "
-        "all others, so nothing can be cached"
+        f"depends on the length of the sequence and acts on {at_input[0]}: each token added "
+        "changes all others, so nothing can be cached"
     )
 
 

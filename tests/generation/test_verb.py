@@ -12,13 +12,13 @@ from posexp.cli import main
 from posexp.evaluation.checkpoint import load_model
 from posexp.generation.verb import generate
 from posexp.job import COMPLETED, run_job
+from posexp.local import PluginFile, only
+from posexp.registry import PluginError
 from posexp.training.checkpoints import read_checkpoint
 
 SCHEMES = {
-    "rope": {"name": "rope"},
     "learned": {"name": "learned", "max_length": 20},
     "dynamic_ntk": {"name": "dynamic_ntk", "trained_length": 16},
-    "normalized_index": {"name": "normalized_index"},
 }
 
 
@@ -29,7 +29,7 @@ def trained(tmp_path, make_config, capsys):
     def train(name, **sections):
         directory = tmp_path / name
         config = make_config(
-            scheme=SCHEMES[name],
+            scheme=SCHEMES.get(name, {"name": name}),
             trainer={"max_steps": 2, "val_every": None, "checkpoint_every": 2},
             tracking={"name": "none"},
             **sections,
@@ -108,6 +108,35 @@ def test_without_bos_a_prompt_has_a_byte(trained):
     assert written(directory, b"a", max_tokens=4)[:1] == b"a"
     with pytest.raises(ValueError, match="bos=none needs at least one byte"):
         written(directory, b"a", b"", max_tokens=4)
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from posexp import PositionScheme, SchemeSpec, hookimpl
+
+@dataclass
+class Nothing:
+    pass
+
+class Doubled(PositionScheme):
+    def remap_positions(self, positions):
+        return 2 * positions
+
+@hookimpl
+def posexp_schemes():
+    return [SchemeSpec("doubled", Nothing, Doubled)]
+"""
+
+
+def test_a_file_that_came_with_the_checkpoint_runs_only_if_allowed(trained, tmp_path):
+    file = tmp_path / "doubled.py"
+    file.write_text(PLUGIN)
+    with only([PluginFile.read(file)]):
+        directory = trained("doubled")
+        text = written(directory, b"ab", max_tokens=4)
+    with pytest.raises(PluginError, match="needs the code in doubled.py"):
+        written(directory, b"ab", max_tokens=4)
+    assert written(directory, b"ab", max_tokens=4, run_copied_plugin=True) == text
 
 
 def test_the_command(trained, monkeypatch):
