@@ -53,7 +53,8 @@ def load_specs(
             # A misspelt hook would otherwise be ignored: only known names count.
             manager.check_pending()
         except pluggy.PluginValidationError as error:
-            manager.unregister(module)
+            if manager.is_registered(module):  # not where its parameters are wrong (pluggy 1.7)
+                manager.unregister(module)
             raise PluginError(f"{plugin} has a misspelt hook: {one_line(error)}") from error
     impls = getattr(manager.hook, kind.hook).get_hookimpls()
     try:

@@ -60,6 +60,13 @@ def test_a_sound_plugin(offer):
         (SOUND.replace("= 1.0", ""), "gives 'strength' no default"),
         (SOUND.replace("strength", "name"), "field 'name', which posexp sets"),
         ("x = 1", "registers nothing"),
+        ("raise ImportError('no\\nmodule')", "cannot be imported: ImportError: no module"),
+        (SOUND.replace("posexp_schemes()", "posexp_schemes(extra)"), "misspelt hook.*extra"),
+        (SOUND.replace("return [", "raise SystemExit(3); return ["), "raised SystemExit: 3"),
+        (SOUND.replace("return [", "return None; return ["), "raised TypeError.*NoneType"),
+        (SOUND.replace("return [", "return ['one', "), "returned 'one', which is no SchemeSpec"),
+        (SOUND.replace("return [", "return 2 * ["), "registers 'one' 2 times"),
+        (SOUND.replace("float = 1.0", "complex = 1j"), "Config cannot be used: .*complex"),
     ],
 )
 def test_a_fault_is_one_line_when_selected_and_nothing_before(offer, source, words):
