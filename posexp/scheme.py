@@ -190,7 +190,10 @@ class PositionScheme(nn.Module):
     def adjust_scores(
         self, scores: Tensor, q: Tensor, k: Tensor, q_positions: Tensor, k_positions: Tensor
     ) -> Tensor:
-        """Change the logits (B, H, T, S), masked with -inf, before the softmax."""
+        """Change the logits (B, H, T, S), masked with -inf, before the softmax.
+
+        Multiplied with those -inf, a parameter gets a NaN gradient: `torch.where` them out first.
+        """
         return scores
 
     def adjust_output(

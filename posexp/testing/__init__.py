@@ -15,6 +15,17 @@ In a test file, one case for each check:
     def test_conformance(check):
         check()
 
+`slow=False` leaves out the checks that compile, which take seconds; `dims` are small by default.
+
+A scheme may fail a check by its nature. It says so in its `SchemeSpec`, or in the call, which then
+counts in place of the spec's:
+
+    SchemeSpec("my_scheme", Config, MyScheme, expected_failures={"half_and_back": "it is a table"})
+    check_scheme("my_scheme", expected_failures={"half_and_back": "it is a table"})
+
+Such a check is an expected failure (in pytest, an xfail with the reason). If it holds after all,
+that is a failure. What rests on it runs nevertheless, and must be declared as well where it fails.
+
 A scheme that cannot be built from its defaults is examined with a config that can: pass it in place
 of the name. `CHECKS` has every check by name; `CHECKS[name].holds` says in a sentence what it holds
 a scheme to. A failure says what was measured and what is likely to be the cause.

@@ -63,10 +63,8 @@ def _with(subject: Subject, name: str, value: Any) -> Subject | None:
     """The subject with one parameter changed, or None where that is refused as it should be."""
     given = f"{name}={value!r}"
     try:
-        values = OmegaConf.to_container(OmegaConf.structured(subject.config))
-        config = typed_config(subject.spec, values | {name: value})
-        other = dataclasses.replace(subject, config=config)
-        other.bare_model()
+        config = typed_config(subject.spec, _fields(subject.config) | {name: value})
+        subject.spec.build(config, subject.dims)
     except ValueError as error:
         message = str(error)
         holds(
@@ -80,7 +78,7 @@ def _with(subject: Subject, name: str, value: Any) -> Subject | None:
             f"{given} raised {type(error).__name__}: {error}. Give the field its type, check the "
             f"value in __post_init__, and raise ValueError that names {name} and what is valid"
         ) from error
-    return other
+    return dataclasses.replace(subject, config=config)
 
 
 def _wrong_type(subject: Subject, name: str, value: str) -> None:
