@@ -65,11 +65,15 @@ class Layout:
         return cls(positions, positions, causal, real, documents, documents, consecutive)
 
     @property
+    def is_square(self) -> bool:
+        """One document, no padding, as many queries as keys, whatever their positions."""
+        same = self.q_positions.shape[-1] == self.k_positions.shape[-1]
+        return same and self.keys_after == 0 and not self.needs_rows
+
+    @property
     def is_plain(self) -> bool:
-        """One document, no padding, as many queries as keys, positions in order."""
-        same_rows = self.q_positions.shape[-1] == self.k_positions.shape[-1]
-        aligned = same_rows and self.keys_after == 0
-        return aligned and self.consecutive and not self.needs_rows
+        """Square, and positions in order."""
+        return self.is_square and self.consecutive
 
     @property
     def needs_rows(self) -> bool:

@@ -164,7 +164,7 @@ def test_composed_schemes():
     same(decoded(model, tokens, CHUNKS), model(tokens))
 
 
-@pytest.mark.parametrize("kernel", ["sdpa", "eager"])
+@pytest.mark.parametrize("kernel", ["sdpa_mask", "tiled", "eager"])
 @torch.no_grad()
 def test_a_kernel_that_was_asked_for(kernel):
     model, tokens = model_of({"name": "rope"}, kernel=kernel), some_tokens(2, 10)

@@ -19,7 +19,7 @@ def test_the_plan_counts_parameters_by_hand(make_config):
         ({"model": {"causal": False}}, "would leak"),
         (
             {"model": {"kernel": "sdpa"}, "scheme": {"name": "t5"}},
-            "distance_bias.*use sdpa_bias or eager",
+            "distance_bias.*use by_distance or tiled or eager",
         ),
         ({"trainer": {"batch_size": 5, "accumulate": 2}}, "4 or 6"),
         ({"trainer": {"max_steps": 0}}, "trainer.max_steps must be at least 1"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from posexp.model.kernels.band import BandKernel
+from posexp.model.kernels.by_distance import ByDistanceKernel
 from posexp.model.kernels.eager import EagerKernel
+from posexp.model.kernels.folded import FoldedKernel
 from posexp.model.kernels.kernel import Kernel
 from posexp.model.kernels.key_side import KeySideKernel
 from posexp.model.kernels.sdpa import SdpaKernel
-from posexp.model.kernels.sdpa_bias import SdpaBiasKernel
+from posexp.model.kernels.sdpa_mask import SdpaMaskKernel
+from posexp.model.kernels.tiled import TiledKernel
 from posexp.model.layout import Layout
 from posexp.registry import nearest
 from posexp.scheme import PositionScheme
@@ -15,7 +18,16 @@ from posexp.scheme import PositionScheme
 #: From the fastest to the most general.
 KERNELS: dict[str, Kernel] = {
     k.name: k
-    for k in (SdpaKernel(), KeySideKernel(), SdpaBiasKernel(), BandKernel(), EagerKernel())
+    for k in (
+        SdpaKernel(),
+        KeySideKernel(),
+        FoldedKernel(),
+        ByDistanceKernel(),
+        BandKernel(),
+        SdpaMaskKernel(),
+        TiledKernel(),
+        EagerKernel(),
+    )
 }
 
 
@@ -57,6 +69,6 @@ def kernel_for(layout: Layout, kernels: list[Kernel]) -> Kernel:
         if kernel.accepts(layout):
             return kernel
     raise IllegalKernelError(
-        f"model.kernel={kernels[0].name} serves one unpadded document in order; this pass has "
-        "padding, packed documents or other positions; use kernel=auto or eager"
+        f"model.kernel={kernels[0].name} does not serve a pass laid out like this (padding, packed "
+        "documents, given positions, decoding, or this many); use kernel=auto, tiled or eager"
     )

@@ -1,4 +1,4 @@
-"""Fused scaled-dot-product attention for schemes that act on positions and visibility only."""
+"""Plain fused attention, for schemes that act on positions only."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from posexp.scheme import PositionScheme
 
 
 class SdpaKernel:
-    """PyTorch's fused kernel: causal without a mask where it can be, else with a boolean mask."""
+    """PyTorch's fused kernel, causal or bidirectional, without a mask."""
 
     name = "sdpa"
-    honours = BEFORE_ATTENTION | {"window", "mask"}
+    honours = BEFORE_ATTENTION
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
         if dropout:
@@ -22,24 +22,19 @@ class SdpaKernel:
         return unhonoured(self, scheme)
 
     def accepts(self, layout: Layout) -> bool:
-        return True
+        return layout.is_square or unmasked(layout)
 
-    def prepare(self, scheme: PositionScheme, layout: Layout) -> tuple[Tensor | None, bool]:
-        scheme_mask = scheme.mask(layout.q_positions, layout.k_positions)
-        if layout.is_plain and scheme_mask is None:
-            return None, layout.causal
-        return layout.visible(scheme_mask), False
+    def prepare(self, scheme: PositionScheme, layout: Layout) -> bool:
+        """Whether the fused kernel is to be causal."""
+        return layout.causal and not unmasked(layout)
 
-    def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, prepared: tuple[Tensor | None, bool], dropout: float
-    ) -> Tensor:
-        mask, is_causal = prepared
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: bool, dropout: float) -> Tensor:
         return F.scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            attn_mask=mask,
-            is_causal=is_causal,
-            scale=1.0,
-            enable_gqa=k.shape[1] < q.shape[1],
+            q, k, v, is_causal=prepared, scale=1.0, enable_gqa=k.shape[1] < q.shape[1]
         )
+
+
+def unmasked(layout: Layout) -> bool:
+    """Whether every query sees every key: bidirectional rows, and one query at the end of all."""
+    alone = layout.q_positions.shape[-1] == 1 and layout.keys_after == 0
+    return (alone or not layout.causal) and not layout.needs_rows

@@ -117,7 +117,7 @@ def test_no_signal(name, length, kv_heads):
 
 @pytest.mark.parametrize("length", [1, 7, 16])
 @pytest.mark.parametrize("kv_heads", [2, 4])
-@pytest.mark.parametrize("name", ["key_side", "sdpa_bias", "eager"])
+@pytest.mark.parametrize("name", ["key_side", "by_distance", "tiled", "eager"])
 def test_a_bias_linear_in_distance(name, length, kv_heads):
     q, k, v = inputs(length, kv_heads)
     out = run(name, Slopes(), plain_layout(length), q, k, v)
@@ -127,12 +127,12 @@ def test_a_bias_linear_in_distance(name, length, kv_heads):
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["sdpa", "eager"])
-@pytest.mark.parametrize("window", [1, 3, 100])
-def test_a_window(name, window):
-    q, k, v = inputs(9)
-    out = run(name, SlidingWindow(window), plain_layout(9), q, k, v)
-    expected = numpy_attention(q, k, v, causal_numpy(9, window))
+@pytest.mark.parametrize("name", ["folded", "sdpa_mask", "tiled", "eager"])
+@pytest.mark.parametrize(("window", "length"), [(1, 9), (3, 9), (100, 9), (3, 70), (20, 150)])
+def test_a_window(name, window, length):
+    q, k, v = inputs(length)
+    out = run(name, SlidingWindow(window), plain_layout(length), q, k, v)
+    expected = numpy_attention(q, k, v, causal_numpy(length, window))
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-5)
 
 
@@ -150,7 +150,7 @@ def test_key_and_value_vectors_by_distance(name, kv_heads, length):
     np.testing.assert_allclose(out.detach().numpy(), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["sdpa_bias", "eager"])
+@pytest.mark.parametrize("name", ["tiled", "eager"])
 def test_a_bias_of_both_positions_composed_with_one_of_distance(name):
     q, k, v = inputs(6)
     out = run(name, Compose(FromBoth(), Slopes()), plain_layout(6), q, k, v)
@@ -181,12 +181,12 @@ def test_positions_that_are_not_consecutive(scheme):
         np.testing.assert_allclose(out[b], expected[b], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["sdpa", "sdpa_bias", "eager"])
+@pytest.mark.parametrize("name", ["sdpa_mask", "tiled", "eager"])
 def test_a_row_that_sees_nothing_gives_zeros_and_finite_gradients(name):
     real = torch.tensor([[False, False, True, True, True], [True] * 5])
     layout = Layout.of_tokens(torch.zeros(2, 5), real=real)
     q, k, v = inputs(5)
-    scheme = Flat() if name == "sdpa_bias" else PositionScheme()
+    scheme = Flat() if name == "tiled" else PositionScheme()
     out = run(name, scheme, layout, q, k, v)
     assert not out[0, :, :2].any()
     visible = causal_numpy(5) & real.numpy()[:, None, :]
@@ -199,7 +199,7 @@ def test_more_keys_than_queries_align_at_the_end():
     q, k, v = inputs(6)
     whole = run("eager", Slopes(), plain_layout(6), q, k, v)
     layout = Layout(torch.arange(4, 6), torch.arange(6))
-    for name in ("eager", "sdpa"):
+    for name in ("eager", "sdpa_mask"):
         scheme = Slopes() if name == "eager" else PositionScheme()
         whole = run("eager", scheme, plain_layout(6), q, k, v)
         last = run(name, scheme, layout, q[:, :, 4:], k, v)
@@ -260,12 +260,13 @@ def test_the_scheme_is_asked_once_for_all_layers_of_a_pass():
     assert Counting.calls == 1
 
 
-def test_a_learned_bias_gets_its_gradient_and_evaluates_to_the_same():
+@pytest.mark.parametrize("name", ["by_distance", "tiled", "eager"])
+def test_a_learned_bias_gets_its_gradient_and_evaluates_to_the_same(name):
     """P23."""
     scheme, layout = Learned(), plain_layout(7)
     q, k, v = inputs(7)
     weights = torch.randn(2, H, 7, D)
-    trained = run("sdpa_bias", scheme, layout, q, k, v)
+    trained = run(name, scheme, layout, q, k, v)
     (got,) = torch.autograd.grad((trained * weights).sum(), scheme.table)
     n = torch.arange(7)[:, None] - torch.arange(7)
     scores = q @ k.mT + scheme.table[:, n.clamp(0, 3)]
@@ -274,7 +275,7 @@ def test_a_learned_bias_gets_its_gradient_and_evaluates_to_the_same():
     torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-4)
     assert got.any()
     with torch.no_grad():
-        evaluated = run("sdpa_bias", scheme, layout, q, k, v)
+        evaluated = run(name, scheme, layout, q, k, v)
     torch.testing.assert_close(evaluated, out, atol=1e-5, rtol=0)
 
 

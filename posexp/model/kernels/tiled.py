@@ -1,0 +1,121 @@
+"""Any scheme in memory linear in the length: tiles of queries, computed again for the gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from posexp.model.kernels.eager import EagerKernel, Prepared
+from posexp.model.kernels.kernel import BEFORE_ATTENTION
+from posexp.model.layout import Layout
+from posexp.scheme import ACTIONS, PositionScheme
+
+#: Queries in a tile.
+TILE = 128
+#: Up to this many pairs of positions one dense tile serves all layers, and nothing is computed
+#: twice: 512 x 512.
+SMALL = 512 * 512
+#: What fused attention can do given a dense bias without a gradient, or a mask.
+FUSED = BEFORE_ATTENTION | {"window", "mask", "distance_slopes", "distance_bias", "bias"}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A scheme on some queries and keys: its mask and bias, and whether fused attention will do."""
+
+    dense: Prepared
+    fused: Tensor | None  # the bias, or the mask
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A scheme and a layout too large for one tile."""
+
+    scheme: PositionScheme
+    layout: Layout
+
+
+class TiledKernel:
+    """What the eager kernel defines, with no tensor of T x S at once beyond a small one.
+
+    A tile of queries meets the keys that it can see. Where the scheme only adds a bias that asks
+    for no gradient, or masks, the tile goes through fused attention.
+    """
+
+    name = "tiled"
+    honours = frozenset(ACTIONS)
+
+    def __init__(self) -> None:
+        self._dense = EagerKernel()
+
+    def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
+        if dropout:
+            return "dropout on attention weights exists only in the eager kernel"
+        return None
+
+    def accepts(self, layout: Layout) -> bool:
+        return True
+
+    def prepare(self, scheme: PositionScheme, layout: Layout) -> Tile | Tiles:
+        if layout.q_positions.shape[-1] * layout.k_positions.shape[-1] <= SMALL:
+            return self._tile(scheme, layout)
+        return Tiles(scheme, layout)
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, prepared: Tile | Tiles, dropout: float
+    ) -> Tensor:
+        if isinstance(prepared, Tile):
+            return self._attend(q, k, v, prepared)
+        scheme, layout = prepared.scheme, prepared.layout
+
+        def one(q: Tensor, k: Tensor, v: Tensor, part: Layout) -> Tensor:
+            return self._attend(q, k, v, self._tile(scheme, part))
+
+        out = []
+        for start in range(0, q.shape[2], TILE):
+            stop = min(start + TILE, q.shape[2])
+            keys = seen(scheme, layout, start, stop)
+            part = layout.tile(start, stop, keys.start, keys.stop)
+            given = (q[:, :, start:stop], k[:, :, keys], v[:, :, keys], part)
+            if torch.is_grad_enabled():
+                out.append(checkpoint(one, *given, use_reentrant=False, preserve_rng_state=False))
+            else:
+                out.append(one(*given))
+        return torch.cat(out, 2)
+
+    def _tile(self, scheme: PositionScheme, layout: Layout) -> Tile:
+        dense = self._dense.prepare(scheme, layout)
+        bias, visible = dense.bias, dense.visible
+        learns = bias is not None and bias.requires_grad and torch.is_grad_enabled()
+        if learns or scheme.acts_on - FUSED:
+            return Tile(dense, None)
+        if bias is None:
+            return Tile(dense, visible)
+        bias = bias.float()
+        if visible is not None:
+            bias = bias.masked_fill(~visible, -torch.inf)
+        return Tile(dense, bias if bias.ndim == 4 else bias[None])
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, tile: Tile) -> Tensor:
+        if tile.fused is None:
+            return self._dense.attend(q, k, v, tile.dense, 0.0)
+        return F.scaled_dot_product_attention(
+            q, k, v, attn_mask=tile.fused, scale=1.0, enable_gqa=k.shape[1] < q.shape[1]
+        )
+
+
+def seen(scheme: PositionScheme, layout: Layout, start: int, stop: int) -> slice:
+    """The keys that the queries numbered `start` to `stop` may see, by causality and window."""
+    n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
+    offset = n_keys - layout.keys_after - n_queries  # the key that stands at query 0
+    last = min(n_keys, stop + offset) if layout.causal else n_keys
+    first = 0
+    if scheme.window is not None and layout.consecutive:
+        first = max(0, start + offset - scheme.window + 1)
+        if not layout.causal:
+            last = min(n_keys, stop + offset + scheme.window - 1)
+    return slice(first, last)

@@ -1,0 +1,193 @@
+"""Fused attention with a bias that is a function of distance, and its exact gradient.
+
+    out_i = sum_j softmax_j(q_i . k_j + u(i - j)) v_j
+
+L tokens, d head width, H heads. u is a table over the 2L - 1 distances from 1 - L to L - 1, with
+-inf where a distance is not visible: causality and windows are entries of it. No L x L tensor is
+ever made. Where the keys are reversed, j' = L - 1 - j, the bias of query i and key j' is
+u[i + j' + const]: a view of the table with strides (1, 1), which the fused CPU kernel takes as its
+mask. The backward pass recomputes tiles of the scores from the log-sum-exp of the forward pass.
+The gradient of u sums the diagonals of dS: written into rows one longer than they are, a tile's
+diagonals become columns.
+
+Dao et al. 2022, "FlashAttention", for the recomputation; S are its logits and P its weights.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import torch
+from torch import Tensor
+
+#: Queries in a block of the forward pass.
+BLOCK = 256
+#: Queries, keys and heads in a tile of the backward pass: what stays in the cache of a CPU core.
+TILE_QUERIES, TILE_KEYS, TILE_HEADS = 128, 512, 2
+
+
+@torch.library.custom_op("posexp::toeplitz", mutates_args=())
+def toeplitz(
+    q: Tensor, k: Tensor, v: Tensor, table: Tensor, low: int, high: int
+) -> tuple[Tensor, Tensor]:
+    """(B, H, L, d) three times and (H, 2L - 1) -> out (B, H, L, d), log-sum-exp (B, H, L).
+
+    Distances outside low .. high are -inf in `table`, which is float32 (or float64 with q).
+    """
+    length = q.shape[2]
+    reversed_k, reversed_v = k.flip(2), v.flip(2)
+    table = table.contiguous()
+    out = torch.empty_like(q, memory_format=torch.contiguous_format)
+    logsumexp = q.new_empty(q.shape[:3], dtype=table.dtype)
+    for start in range(0, length, BLOCK):
+        stop = min(start + BLOCK, length)
+        first, last = max(0, start - high), min(length, stop - low)
+        keys = slice(length - last, length - first)
+        out[:, :, start:stop], logsumexp[:, :, start:stop] = (
+            torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+                q[:, :, start:stop],
+                reversed_k[:, :, keys],
+                reversed_v[:, :, keys],
+                0.0,
+                False,
+                attn_mask=_bias(table, start, stop, first, last)[None],
+                scale=1.0,
+            )
+        )
+    return out, logsumexp
+
+
+@toeplitz.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, table: Tensor, low: int, high: int) -> tuple[Tensor, Tensor]:
+    out = torch.empty_like(q, memory_format=torch.contiguous_format)
+    return out, q.new_empty(q.shape[:3], dtype=table.dtype)
+
+
+@torch.library.custom_op("posexp::toeplitz_backward", mutates_args=())
+def toeplitz_backward(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    low: int,
+    high: int,
+    for_table: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of q, k, v and the table; the last is zero unless `for_table`."""
+    batch, heads, length, _ = q.shape
+    dtype, exact = q.dtype, table.dtype
+    rows = batch * heads
+    table = table.contiguous()
+
+    def flat(x: Tensor) -> Tensor:  # (B, H, L, ...) -> (B H, L, ...)
+        return x.reshape(rows, length, -1)
+
+    q, grad, k, v = flat(q), flat(grad), flat(k.flip(2)), flat(v.flip(2))
+    delta = (grad.to(exact) * flat(out)).sum(-1, keepdim=True)
+    one = table.new_ones(rows, length, 1)
+    # With one more column the products give S - logsumexp and dP - delta at once, in float32: in
+    # bfloat16 the rounding of a logit of 10 would be an error of 4 % in its weight.
+    q_wide = torch.cat((q.to(exact), -flat(logsumexp)), -1)
+    grad_wide = torch.cat((grad.to(exact), -delta), -1)
+    k_wide, v_wide = torch.cat((k.to(exact), one), -1), torch.cat((v.to(exact), one), -1)
+
+    grad_q, grad_k, grad_v = (torch.zeros_like(x, dtype=exact) for x in (q, k, v))
+    grad_table = torch.zeros_like(table)
+    for start in range(0, length, TILE_QUERIES):
+        stop = min(start + TILE_QUERIES, length)
+        first_seen, last = max(0, start - high), min(length, stop - low)
+        while last > first_seen:
+            first = max(first_seen, last - TILE_KEYS)
+            keys = slice(length - last, length - first)
+            bias = _bias(table, start, stop, first, last)
+            for row, head in product(range(0, rows, heads), range(0, heads, TILE_HEADS)):
+                of_head = slice(head, min(head + TILE_HEADS, heads))
+                at = slice(row + of_head.start, row + of_head.stop)  # of one sequence
+                weights = torch.baddbmm(
+                    bias[of_head], q_wide[at, start:stop], k_wide[at, keys].mT
+                ).exp_()
+                grad_scores = torch.bmm(grad_wide[at, start:stop], v_wide[at, keys].mT)
+                grad_scores.mul_(weights)
+                if for_table:
+                    grad_table[of_head, _distances(start, stop, first, last, length)] += (
+                        diagonal_sums(grad_scores)
+                    )
+                weights, grad_scores = weights.to(dtype), grad_scores.to(dtype)
+                _add_product(grad_v[at, keys], weights.mT, grad[at, start:stop])
+                _add_product(grad_q[at, start:stop], grad_scores, k[at, keys])
+                _add_product(grad_k[at, keys], grad_scores.mT, q[at, start:stop])
+            last = first
+    shape = (batch, heads, length, -1)
+    return (
+        grad_q.view(shape).to(dtype),
+        grad_k.view(shape).flip(2).to(dtype),
+        grad_v.view(shape).flip(2).to(dtype),
+        grad_table,
+    )
+
+
+@toeplitz_backward.register_fake
+def _(
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    low: int,
+    high: int,
+    for_table: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    contiguous = torch.contiguous_format
+    like = (torch.empty_like(x, memory_format=contiguous) for x in (q, k, v, table))
+    return tuple(like)
+
+
+def _setup_context(ctx, inputs, output) -> None:
+    q, k, v, table, ctx.low, ctx.high = inputs
+    ctx.save_for_backward(q, k, v, table, *output)
+
+
+def _backward(ctx, grad: Tensor, _: Tensor | None) -> tuple:
+    needed = ctx.needs_input_grad
+    grads = toeplitz_backward(grad, *ctx.saved_tensors, ctx.low, ctx.high, needed[3])
+    return *(g if n else None for g, n in zip(grads, needed, strict=False)), None, None
+
+
+toeplitz.register_autograd(_backward, setup_context=_setup_context)
+
+
+def diagonal_sums(tile: Tensor) -> Tensor:
+    """(N, Q, K) -> (N, Q + K - 1): entry c is the sum over i + j = c."""
+    n, queries, keys = tile.shape
+    width = queries + keys - 1
+    # Row i begins i places later than it would, so that column c of the rows holds i + j = c.
+    rows = tile.new_zeros(n, queries * (width + 1))
+    rows.as_strided(tile.shape, (rows.stride(0), width + 1, 1)).copy_(tile)
+    return rows[:, : queries * width].view(n, queries, width).sum(1)
+
+
+def _bias(table: Tensor, start: int, stop: int, first: int, last: int) -> Tensor:
+    """u(i - j) as a view (H, queries, keys), the keys `first` to `last` reversed."""
+    heads, n = table.shape
+    shape = (heads, stop - start, last - first)
+    offset = table.storage_offset() + start - last + (n + 1) // 2
+    return table.as_strided(shape, (n, 1, 1), offset)
+
+
+def _distances(start: int, stop: int, first: int, last: int, length: int) -> slice:
+    """Which entries of the table a tile's diagonals are."""
+    offset = start - last + length
+    return slice(offset, offset + (stop - start) + (last - first) - 1)
+
+
+def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    """total += a b, summed in the precision of `total`."""
+    if a.dtype == total.dtype:
+        total.baddbmm_(a, b)
+    else:
+        total += torch.bmm(a, b)
