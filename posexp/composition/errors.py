@@ -36,9 +36,8 @@ def explain_unknown_key(key: str, config: Mapping[str, Any]) -> ConfigurationErr
         )
     parent, _, last = key.rpartition(".")
     if parent == "task" and "task" not in config:
-        return ConfigurationError(
-            f"{key}: no task is chosen; choose one as well, as in task=needle"
-        )
+        offered = ", ".join(registries()["task"].names)
+        return ConfigurationError(f"{key}: no task is chosen; set task=... as well ({offered})")
     node: Any = config
     for part in filter(None, parent.split(".")):
         node = node.get(part) if isinstance(node, Mapping) else None

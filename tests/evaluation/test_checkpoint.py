@@ -53,3 +53,13 @@ def test_weights_do_not_load_into_another_pair_layout(job):
     other = {**config, "scheme": {"name": "rope", "layout": "half"}}
     with pytest.raises(ValueError, match=r"trained with scheme=.*not .*'half'"):
         load_model(other, checkpoint)
+
+
+def test_a_task_is_measured_again_and_shown(make_config, tmp_path, capsys):
+    needle = {"name": "needle", "needles": 1, "questions": 1, "windows": 8}
+    run_job(tmp_path / "job", make_config(task=needle))
+    again = evaluate_checkpoint(tmp_path / "job")["evaluation"]
+    assert again == json.loads((tmp_path / "job" / "result.json").read_text())["evaluation"]
+    assert len(again["task"]["rows"]) == 16
+    shown = capsys.readouterr().out
+    assert "needle" in shown and "8 windows a row; chance 0.038" in shown

@@ -47,5 +47,14 @@ def test_keys_that_end_alike_are_written_out():
     assert named(one, two)[0] == "rope optimizer.lr=1.0 other.lr=3.0"
 
 
+def test_a_task_is_named_where_it_matters_and_its_parameters_among_its_own():
+    plain, needle = config(), config() | {"task": {"name": "needle", "share": 0.5}}
+    other = config() | {"task": {"name": "needle", "share": 0.1}}
+    assert named(plain, needle) == ["rope", "rope needle"]
+    assert named(needle) == ["rope"]
+    assert named(needle, other) == ["rope share=0.5", "rope share=0.1"]
+    assert named(plain, needle, other)[0] == "rope"
+
+
 def test_no_config_no_more_than_a_directory():
     assert named({}, config()) == ["0", "rope"]

@@ -60,10 +60,14 @@ def test_names_say_what_was_chosen(make_config):
 
 def test_one_run_a_job_with_its_config_and_its_losses(make_config, tmp_path):
     """Read back from the file on disk, by W&B's own reader."""
+    needle = {"name": "needle", "needles": 1, "questions": 1, "windows": 4}
     directory = tmp_path / "some_sweep" / "0_nope"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # W&B's own, about its directory
-        assert run_job(directory, make_config(tracking=WANDB | {"group": "some_sweep"})) == 0
+        assert (
+            run_job(directory, make_config(tracking=WANDB | {"group": "some_sweep"}, task=needle))
+            == 0
+        )
     (recorded,) = Path(directory).glob("wandb/offline-run-*/run-*.wandb")
     text = subprocess.run(
         [Path(sys.executable).parent / "wandb", "leet", "inspect", "--json", recorded],
@@ -72,6 +76,6 @@ def test_one_run_a_job_with_its_config_and_its_losses(make_config, tmp_path):
     assert json.loads((directory / "provenance.json").read_text())["run_id"] in recorded.name
     for expected in (
         "some_sweep", "nope-seed0", "mine", "eval/loss_by_length", "eval/bits_per_byte_16",
-        "train/loss", "val/bits_per_byte",
+        "train/loss", "val/bits_per_byte", "task/needle/accuracy_128",
     ):  # fmt: skip
         assert expected in text, expected
