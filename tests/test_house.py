@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 import posexp
-from posexp.registry import registry
+from posexp.registry import registry, task_registry
 
 ROOT = Path(__file__).parents[1]
 CORE = sorted((ROOT / "posexp").rglob("*.py"))
 BUNDLED = sorted((ROOT / "plugins" / "posexp_schemes").glob("*.py"))
 POINTS = [p for p in entry_points(group="posexp.schemes") if p.module.startswith("posexp_schemes.")]
+TASKS = sorted((ROOT / "plugins" / "posexp_tasks").glob("*.py"))
+TASK_POINTS = [p for p in entry_points(group="posexp.tasks") if p.dist.name == "posexp"]
+PLUGINS = {"posexp_schemes", "posexp_tasks"}
 
 
 def imports(tree):
@@ -36,9 +39,11 @@ def strings(tree):
 def core_faults(source, names):
     """How a file of the core breaks the rule."""
     tree = ast.parse(source)
-    faults = [f"imports {m}" for m, _ in imports(tree) if m.split(".")[0] == "posexp_schemes"]
+    faults = [f"imports {m}" for m, _ in imports(tree) if m.split(".")[0] in PLUGINS]
     faults += [f"names {text!r}" for text in strings(tree) if text in names]
-    return faults + [f"names {t!r}" for t in strings(tree) if t.split(".")[0] == "posexp_schemes"]
+    # A hook is called as the package of the bundled plugins that implement it.
+    modules = {t for t in strings(tree) if t.split(".")[0] in PLUGINS and t not in PLUGINS}
+    return faults + [f"names {t!r}" for t in modules]
 
 
 def scheme_faults(source):
@@ -48,18 +53,19 @@ def scheme_faults(source):
         if module == "posexp" and name in posexp.__all__:
             continue
         # Anyone may build on a bundled scheme, as on any installed module.
-        if module.split(".")[0] not in {"torch", "posexp_schemes", *sys.stdlib_module_names}:
+        if module.split(".")[0] not in {"torch", "numpy", *PLUGINS, *sys.stdlib_module_names}:
             faults.append(f"imports {name} from {module}" if name else f"imports {module}")
     return faults
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
-def test_core_names_no_scheme(path):
-    assert core_faults(path.read_text(encoding="utf-8"), {p.name for p in POINTS}) == []
+def test_core_names_no_scheme_and_no_task(path):
+    names = {p.name for p in (*POINTS, *TASK_POINTS)}
+    assert core_faults(path.read_text(encoding="utf-8"), names) == []
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda p: p.name)
-def test_bundled_schemes_use_public_names_only(path):
+@pytest.mark.parametrize("path", [*BUNDLED, *TASKS], ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_bundled_plugins_use_public_names_only(path):
     assert scheme_faults(path.read_text(encoding="utf-8")) == []
 
 
@@ -98,6 +104,8 @@ def test_there_is_something_to_check():
 def test_modules_and_entry_points_agree():
     modules = {f"posexp_schemes.{p.stem}" for p in BUNDLED if p.stem != "__init__"}
     assert {p.module for p in POINTS} == modules
+    modules = {f"posexp_tasks.{p.stem}" for p in TASKS if p.stem != "__init__"}
+    assert {p.module for p in TASK_POINTS} == modules
 
 
 @pytest.mark.parametrize("module", sorted({p.module for p in POINTS}))
@@ -108,6 +116,7 @@ def test_entry_points_and_specs_agree(module):
     assert specs == {p.name for p in POINTS if p.module == module}
 
 
-def test_every_bundled_scheme_loads():
-    for point in POINTS:
-        assert registry().get(point.name).name == point.name
+def test_every_bundled_scheme_and_task_loads():
+    for points, found in ((POINTS, registry()), (TASK_POINTS, task_registry())):
+        for point in points:
+            assert found.get(point.name).name == point.name

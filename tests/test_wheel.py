@@ -23,6 +23,7 @@ def test_the_wheel_trains_from_another_directory_on_a_users_file(tmp_path):
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "posexp",
         "posexp_schemes",
+        "posexp_tasks",
     }
     assert "posexp/conf/config.yaml" in names
     site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
