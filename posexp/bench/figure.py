@@ -20,7 +20,7 @@ PARTS = {
 }
 FINE_TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.35, 1.5, 1.75, 2, 2.5, 3)
 COARSE_TICKS = [2.0**k for k in range(-4, 12)]
-PANEL_WIDTH, LABEL_WIDTH, ROW_HEIGHT, MARGINS = 3.4, 2.0, 0.24, 0.8  # inches
+PANEL_WIDTH, LABEL_WIDTH, ROW_HEIGHT, MARGINS, EDGES = 3.4, 2.0, 0.24, 0.9, 0.6  # inches
 # Dates would make two figures of one result differ.
 METADATA = {
     "png": {"Software": "posexp bench"},
@@ -49,7 +49,7 @@ def _figure(rows: Sequence[Row], caption: str) -> Figure:
     lengths = sorted({row.length for row in rows})
     labels = {p: list(dict.fromkeys(r.label for r in rows if r.part == p)) for p in parts}
     heights = [MARGINS + ROW_HEIGHT * len(labels[part]) for part in parts]
-    size = (LABEL_WIDTH + PANEL_WIDTH * len(precisions), sum(heights))
+    size = (LABEL_WIDTH + PANEL_WIDTH * len(precisions), EDGES + sum(heights))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(
         len(parts), len(precisions), sharey="row", squeeze=False, height_ratios=heights

@@ -7,31 +7,37 @@ from typing import Any
 
 import torch
 
+from posexp.compose import with_span
 from posexp.data.tokens import VOCABULARY
-from posexp.model import Transformer
+from posexp.model import ModelConfig, Transformer
 from posexp.model.init import init_weights
 from posexp.model.kernels import kernel_for
 from posexp.model.layout import Layout
 from posexp.model.transformer import remapped
+from posexp.registry import build_scheme
 from posexp.scheme import PositionScheme
-from posexp.training.build import build_model
 
 DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}
 
 
 def with_scheme(config: Mapping[str, Any], length: int, device: str) -> Transformer:
     """The transformer of a job's config, built for contexts of `length`, in training mode."""
-    trainer = {**config["trainer"], "context_length": length}
-    return build_model({**config, "trainer": trainer}).to(device)
+    sizes = ModelConfig(**config["model"])
+    scheme = build_scheme(config["scheme"], sizes.dims(length))
+    scheme = with_span(scheme, config["span"]["window"])
+    return _drawn(Transformer(sizes, scheme, VOCABULARY, length), device)
+
+
+def _drawn(model: Transformer, device: str | torch.device) -> Transformer:
+    init_weights(model, seed=0)
+    return model.to(device)
 
 
 def without_positions(like: Transformer) -> Transformer:
     """The same sizes with NoPE: the contract's identity, which the fused causal kernel serves."""
-    length, device = like.dims.context_length, like.embedding.weight.device
     scheme = PositionScheme(dims=like.dims)
-    model = Transformer(like.config, scheme, VOCABULARY, length)
-    init_weights(model, seed=0)
-    return model.to(device)
+    model = Transformer(like.config, scheme, VOCABULARY, like.dims.context_length)
+    return _drawn(model, like.embedding.weight.device)
 
 
 def kernels_used(model: Transformer, layout: Layout, layers: Sequence[int] | None = None) -> str:

@@ -46,8 +46,8 @@ def bench(settings: Settings, console: Console | None = None) -> Path:
     threads = settings.threads or torch.get_num_threads()
     settings = dataclasses.replace(settings, threads=threads)
     use_machine({"trainer": {"threads": threads}})  # flush-denormal, before any tensor work
-    found = candidates(settings)
     peers = _paired(read_peers(), settings) if settings.peers else []
+    found = candidates(settings)
     directory = _new_directory(settings.out)
 
     machine = describe_machine(settings.device)
