@@ -34,6 +34,10 @@ Examples:
   posexp train scheme=hybrid scheme@scheme.local=alibi      a scheme inside a scheme
   posexp train --resume runs/2026-01-31_12-00-00_sweep      go on after Ctrl-C or a crash
 
+A scheme need not be installed: --plugin my_scheme.py scheme=my_scheme takes it from a file. The
+flag can be repeated; files can also be named in POSEXP_PLUGINS, separated as in PATH. A run keeps a
+copy in its directory, which its jobs and --resume use: later edits of the file do not reach it.
+
 Each job of a sweep runs in a fresh process in a directory of its own; nothing is overwritten. The
 exit code is 0, 1 if a job failed, 2 if a setting is wrong (then nothing was run), 130 after Ctrl-C.
 """
@@ -43,6 +47,14 @@ Evaluate a checkpoint as `posexp train` does after training. Settings of the gro
 changed:
 
   posexp eval runs/.../checkpoints/last.ckpt evaluation.lengths=[128,4096] evaluation.anchors=64
+
+A scheme that extends the trained one can take its place, on the same weights:
+
+  posexp eval runs/.../checkpoints/last.ckpt scheme=yarn scheme.factor=8
+
+A scheme that came from a file needs that file again: --plugin my_scheme.py, unchanged since, or
+--run-copied-plugin to run the copy beside the checkpoint. It is code like any other: look at it
+first if the checkpoint is not yours.
 """
 
 GENERATE = """\

@@ -11,7 +11,8 @@ import pytest
 from posexp import PluginError, build_scheme
 from posexp.cli import main
 from posexp.dims import AttentionDims
-from posexp.local import ENVIRONMENT, PluginFile, files, only, use_plugins
+from posexp.local import ENVIRONMENT, files, only, use_plugins
+from posexp.plugin_file import PluginFile
 from posexp.registry import registry, task_registry
 
 TASK = """

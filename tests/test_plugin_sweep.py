@@ -4,7 +4,7 @@ import json
 import shutil
 
 from posexp.cli import main
-from posexp.local import PluginFile
+from posexp.plugin_file import PluginFile
 
 #: The file spoils itself as soon as a job with it has been checked, before any job starts.
 SPOIL = """

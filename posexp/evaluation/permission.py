@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from posexp.local import PluginFile, files, short
+from posexp.local import files
+from posexp.plugin_file import PluginFile, short
 from posexp.registry import PluginError
 from posexp.training.plugins import COPIES, copies
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from posexp.files import read_json, replace, write_json
-from posexp.local import PluginFile, files, short
+from posexp.local import files
+from posexp.plugin_file import PluginFile, short
 from posexp.registry import PluginError, registry, task_registry
 
 COPIES = "plugins"
