@@ -44,12 +44,15 @@ class SchemeSpec:
     `config` is a dataclass whose fields all have defaults (or `omegaconf.MISSING`); `build` makes
     the module from a config and the dims, usually the scheme class itself. `expected_failures`
     names checks of `posexp.testing` that the scheme fails by its nature, each with the reason.
+    `extends` names a scheme whose trained weights this one takes further than they were trained:
+    it has the same parameters, and in its config all of that scheme's fields.
     """
 
     name: str
     config: type
     build: Callable[[Any, AttentionDims], PositionScheme]
     expected_failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    extends: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -67,4 +67,4 @@ class DynamicNtk(Rope):
 
 @hookimpl
 def posexp_schemes() -> list[SchemeSpec]:
-    return [SchemeSpec("dynamic_ntk", DynamicNtkConfig, DynamicNtk)]
+    return [SchemeSpec("dynamic_ntk", DynamicNtkConfig, DynamicNtk, extends="rope")]

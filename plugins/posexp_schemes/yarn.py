@@ -91,4 +91,4 @@ class Yarn(Rope):
 
 @hookimpl
 def posexp_schemes() -> list[SchemeSpec]:
-    return [SchemeSpec("yarn", YarnConfig, Yarn)]
+    return [SchemeSpec("yarn", YarnConfig, Yarn, extends="rope")]

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from posexp.data.load import load_corpus
+from posexp.evaluation.extension import extended, extends
 from posexp.evaluation.permission import allowed_files
 from posexp.evaluation.trained import evaluate_trained
 from posexp.files import write_json
@@ -54,6 +55,7 @@ def evaluate_checkpoint(
     record = {
         "checkpoint": path.name,
         "step": checkpoint["global_step"],
+        "scheme": config["scheme"],
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
         "evaluation": evaluation,
     }
@@ -86,27 +88,30 @@ def home_of(path: Path) -> Path:
 
 
 def load_model(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Transformer:
-    """The transformer that a checkpoint's own config describes, with its weights.
+    """The transformer that a checkpoint's own config describes, or an extension, with its weights.
 
     Raises `ValueError` if `config` describes another scheme or model than the checkpoint holds: two
     pair layouts of RoPE have the same weights and different meanings.
     """
     recorded = checkpoint["posexp"]["config"]
     for section in ("model", "scheme", "span"):
-        if config[section] != recorded[section]:
-            raise ValueError(
-                f"the checkpoint was trained with {section}={recorded[section]}, "
-                f"not {config[section]}"
-            )
+        now, then = config[section], recorded[section]
+        if now != then and not (section == "scheme" and extends(now, then)):
+            raise ValueError(f"the checkpoint was trained with {section}={then}, not {now}")
     model = make_model(config)
     model.load_state_dict(model_weights(checkpoint))
     return model
 
 
 def apply_overrides(config: Mapping[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """A copy of `config` with `section.key=value` applied to the sections that may change."""
-    changed = copy.deepcopy(dict(config))
-    for override in overrides:
+    """A copy of `config` with `section.key=value` applied to the sections that may change.
+
+    `scheme=NAME scheme.key=value` puts a scheme in place that extends the trained one.
+    """
+    changed, overrides = copy.deepcopy(dict(config)), list(overrides)
+    if scheme := [word for word in overrides if word.startswith(("scheme=", "scheme."))]:
+        changed["scheme"] = extended(config["scheme"], scheme)
+    for override in (word for word in overrides if word not in scheme):
         key, equals, _ = override.partition("=")
         section, _, name = key.partition(".")
         if not equals or not name:
