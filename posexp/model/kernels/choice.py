@@ -5,6 +5,7 @@ from __future__ import annotations
 from posexp.model.kernels.band import BandKernel
 from posexp.model.kernels.by_distance import ByDistanceKernel
 from posexp.model.kernels.eager import EagerKernel
+from posexp.model.kernels.flex import FlexKernel
 from posexp.model.kernels.folded import FoldedKernel
 from posexp.model.kernels.kernel import Kernel
 from posexp.model.kernels.key_side import KeySideKernel
@@ -24,6 +25,7 @@ KERNELS: dict[str, Kernel] = {
         FoldedKernel(),
         ByDistanceKernel(),
         BandKernel(),
+        FlexKernel(),
         SdpaMaskKernel(),
         TiledKernel(),
         EagerKernel(),
