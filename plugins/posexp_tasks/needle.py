@@ -5,10 +5,14 @@ same value. Keys are bytes that UTF-8 never contains, values are letters a to z 
 window, so that only the window itself tells the answer (chance: 1/26). Needles and questions are
 put into running text, which goes on unchanged around them.
 
-A training window holds every key 1 + `questions` times at random places in random order: a needle
-first, then its questions. Keys and planted values cannot be predicted and are not scored. A test
-window of length L holds every needle once; its last input asks for the one that stands `distance`
-tokens before it, at distances L/8, L/4, L/2 and 7L/8.
+A training window asks for each needle once, or up to `questions` times, drawn anew: keys stand at
+random places in random order, a needle first, then its questions. Many questions teach recall
+within minutes, few keep distances long. Keys and planted values cannot be predicted and are not
+scored. A test window of length L holds every needle once; its last input asks for the one that
+stands `distance` tokens before it, at distances L/8, L/4, L/2 and 7L/8.
+
+With several needles the key says which one is asked for; that takes far longer to learn
+(experiments/LOG.md).
 
 Small models cannot read a needle that is written in words, hence one of trained tokens: the
 questions of Arora et al. 2023, "Zoology" (multi-query associative recall), in the filler text of
@@ -29,15 +33,15 @@ VALUES = np.arange(ord("a"), ord("z") + 1)
 
 @dataclass
 class NeedleConfig:
-    """`needles` keys a window; each is asked `questions` times in training, once in a test.
+    """`needles` keys a window, each asked for 1 to `questions` times in training.
 
     `share` of the training windows is changed, `windows` are tested for each length and distance.
     Raises `ValueError` for values out of range.
     """
 
-    needles: int = 4
-    questions: int = 3
-    share: float = 0.25
+    needles: int = 1
+    questions: int = 15
+    share: float = 0.5
     windows: int = 128
 
     def __post_init__(self) -> None:
@@ -65,16 +69,17 @@ class Needle(Task):
         self.share, self.windows = config.share, config.windows
         pairs = config.needles * (1 + config.questions)
         if 4 * pairs > context_length:
-            most = context_length // (4 * (1 + config.questions))
-            shorter = f"nearest valid: task.needles={most} or " if most else ""
+            fewer = context_length // (4 * config.needles) - 1
+            valid = f"task.questions={fewer} or " if fewer > 0 else ""
             raise ValueError(
                 f"needle: {pairs} pairs of tokens leave less than half of context_length="
-                f"{context_length} to the text; {shorter}trainer.context_length={4 * pairs}"
+                f"{context_length} to the text; nearest valid: {valid}"
+                f"trainer.context_length={4 * pairs}"
             )
 
     def training_window(self, tokens: np.ndarray, random: np.random.Generator) -> Planted:
-        """Every key 1 + `questions` times, in random order at random places."""
-        copies = 1 + self.config.questions
+        """Every key twice or more, in random order at random places."""
+        copies = 1 + random.integers(1, self.config.questions, endpoint=True)
         order = random.permutation(np.repeat(np.arange(self.config.needles), copies))
         # Places in a window that has one token less for each pair, which are then put back.
         n = len(order)
