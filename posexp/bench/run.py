@@ -50,7 +50,8 @@ def bench(settings: Settings, console: Console | None = None) -> Path:
     found = candidates(settings)
     directory = _new_directory(settings.out)
 
-    machine = describe_machine(settings.device)
+    machine = {"date": datetime.now().isoformat(timespec="minutes")}
+    machine |= describe_machine(settings.device)
     console.print(one_line(machine), style="dim", highlight=False)
     wait = synchronizer(settings.device)
     peak = {p: matrix_peak(DTYPES[p], settings.device, wait) for p in settings.precisions}
