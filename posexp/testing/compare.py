@@ -46,7 +46,12 @@ def explained(what: str, cause: str) -> Iterator[None]:
     except (CheckFailure, NotApplicable):
         raise
     except Exception as error:
-        first_line = (str(error).splitlines() or [""])[0]
-        raise CheckFailure(
-            f"{what} raised {type(error).__name__}: {first_line}. {cause}"
-        ) from error
+        raise CheckFailure(f"{what} raised {in_a_line(error)}. {cause}") from error
+
+
+def in_a_line(error: Exception) -> str:
+    """An exception in one line: its kind, and the first line that says something."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    while len(lines) > 1 and lines[0].endswith(":"):  # a heading
+        lines.pop(0)
+    return ": ".join(filter(None, (type(error).__name__, *lines[:1]))).rstrip(".")

@@ -9,6 +9,7 @@ from typing import Any
 from posexp.dims import AttentionDims
 from posexp.registry import SchemeSpec
 from posexp.testing.check import CHECKS, CheckFailure, NotApplicable, known_check
+from posexp.testing.compare import in_a_line
 from posexp.testing.subject import Subject
 
 HELD, FAILED, EXPECTED_FAILURE, NOT_APPLICABLE, NOT_RUN = (
@@ -96,7 +97,7 @@ def _run(name: str, subject: Subject, known: dict[str, Result]) -> Result:
     except CheckFailure as failure:
         message, error = str(failure), failure
     except Exception as exception:
-        message, error = f"the scheme raised {type(exception).__name__}: {exception}", exception
+        message, error = f"the scheme raised {in_a_line(exception)}", exception
     else:
         if reason is None:
             return Result(name, HELD)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from posexp.dims import AttentionDims
 from posexp.model import ModelConfig, Transformer
@@ -71,7 +71,10 @@ class Subject:
 
     def scheme(self) -> PositionScheme:
         """The scheme with its parameters moved away from their initial values."""
-        return self.model().scheme
+        alone = nn.Module()
+        alone.scheme = self.spec.build(self.config, self.dims)
+        draw(alone, 0, SPREAD)
+        return alone.eval().scheme
 
     def model(
         self,
@@ -82,11 +85,7 @@ class Subject:
     ) -> Transformer:
         """A transformer with this scheme, or another, in evaluation mode."""
         model = self.bare_model(kernel, scheme)
-        init_weights(model, seed)
-        with torch.no_grad():
-            for name, parameter in model.scheme.named_parameters():
-                generator = torch.Generator().manual_seed(stream(seed, "spread", name))
-                parameter += spread * torch.randn(parameter.shape, generator=generator)
+        draw(model, seed, spread)
         return model.eval()
 
     def bare_model(self, kernel: str = "auto", scheme: PositionScheme | None = None) -> Transformer:
@@ -134,6 +133,15 @@ class Subject:
                 continue
             config = changed
         return dataclasses.replace(self, config=config)
+
+
+@torch.no_grad()
+def draw(model: nn.Module, seed: int, spread: float) -> None:
+    """Draw every weight of `model`, and move those of its `scheme` away from where they start."""
+    init_weights(model, seed)
+    for name, parameter in model.scheme.named_parameters():
+        generator = torch.Generator().manual_seed(stream(seed, "spread", name))
+        parameter += spread * torch.randn(parameter.shape, generator=generator)
 
 
 @torch.no_grad()

@@ -48,7 +48,10 @@ def declarations_are_well_formed(subject: Subject) -> None:
     for name in sorted(own - set(dir(PositionScheme))):
         of_its_kind = ACTIONS if callable(getattr(type(scheme), name)) else DECLARATIONS
         near = difflib.get_close_matches(name, of_its_kind, n=1, cutoff=0.8)
-        holds(not near, f"the contract has no {name}, and nothing reads it: did you mean {near}?")
+        holds(
+            not near,
+            f"the contract has no {name}, and nothing reads it: did you mean {''.join(near)}?",
+        )
     parts = {f" of layer {i}": scheme.for_layer(i) for i in range(subject.dims.n_layers)}
     for where, part in {"": scheme, **parts}.items():
         for name, expected in DECLARATIONS.items():

@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 from posexp.registry import typed_config
 from posexp.testing.check import CheckFailure, NotApplicable, check
 from posexp.testing.checks.declarations import FOUNDATIONS
-from posexp.testing.compare import explained, holds
+from posexp.testing.compare import explained, holds, in_a_line
 from posexp.testing.subject import Subject, logits
 
 WORD = "no such value"
@@ -48,7 +48,7 @@ def config_rejects_bad_values(subject: Subject) -> None:
         raise NotApplicable("the config has no parameters")
     for name, value in fields.items():
         if value is not None:  # of a null, the kind is not known
-            _wrong_type(subject, name, WORD)
+            _wrong_kind(subject, name, value)
         if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
             for number in NUMBERS:
                 _finite_or_refused(subject, name, number)
@@ -75,17 +75,20 @@ def _with(subject: Subject, name: str, value: Any) -> Subject | None:
         return None
     except Exception as error:
         raise CheckFailure(
-            f"{given} raised {type(error).__name__}: {error}. Give the field its type, check the "
+            f"{given} raised {in_a_line(error)}. Give the field its type, check the "
             f"value in __post_init__, and raise ValueError that names {name} and what is valid"
         ) from error
     return dataclasses.replace(subject, config=config)
 
 
-def _wrong_type(subject: Subject, name: str, value: str) -> None:
+def _wrong_kind(subject: Subject, name: str, value: Any) -> None:
+    if isinstance(value, str):
+        cause = "a misspelt choice would train as another one. Compare it with the valid ones"
+    else:
+        cause = f"it stands in place of {value!r}. Give the field its type, or check it"
     holds(
-        _with(subject, name, value) is None,
-        f"{name}={value!r} is accepted: a misspelt choice would train as another one. Compare it "
-        "with the valid ones in __post_init__, and raise ValueError; give numbers their type",
+        _with(subject, name, WORD) is None,
+        f"{name}={WORD!r} builds: {cause} in __post_init__, and raise ValueError",
     )
 
 

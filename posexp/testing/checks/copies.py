@@ -43,12 +43,12 @@ def state_dict_round_trips(subject: Subject) -> None:
     used = subject.model()
     expected = logits(used, tokens)
     file = io.BytesIO()
-    torch.save(used.state_dict(), file)
-    file.seek(0)
     with explained(
-        "torch.load(weights_only=True) of the state dict",
+        "torch.save of the state dict, and torch.load(weights_only=True),",
         "A checkpoint holds tensors and plain values: does get_extra_state give something else?",
     ):
+        torch.save(used.state_dict(), file)
+        file.seek(0)
         state = torch.load(file, weights_only=True)
     cause = "Is a parameter or a buffer made in the first call? Make all of them in __init__."
     fresh = subject.model(seed=1)

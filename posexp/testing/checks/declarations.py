@@ -8,7 +8,7 @@ from torch import Tensor
 from posexp.model import Transformer
 from posexp.scheme import PositionScheme
 from posexp.testing.check import CheckFailure, NotApplicable, check
-from posexp.testing.compare import NOISE, TOLERANCE, explained, gap, holds
+from posexp.testing.compare import NOISE, TOLERANCE, explained, gap, holds, in_a_line
 from posexp.testing.outcomes import outcomes
 from posexp.testing.subject import Subject, logits
 
@@ -83,7 +83,7 @@ def max_length_as_declared(subject: Subject) -> None:
         return
     except Exception as error:
         raise CheckFailure(
-            f"position {limit} raised {type(error).__name__}: {error}. Beyond max_length={limit}, "
+            f"position {limit} raised {in_a_line(error)}. Beyond max_length={limit}, "
             "raise ValueError that names it"
         ) from error
     raise CheckFailure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from posexp.testing.check import CHECKS, CheckFailure, check
-from posexp.testing.compare import explained, same
+from posexp.testing.compare import explained, in_a_line, same
 from posexp.testing.subject import Subject, logits
 
 
@@ -29,7 +29,7 @@ def other_head_counts(subject: Subject) -> None:
             ) from error
         except Exception as error:
             raise CheckFailure(
-                f"building for {given} raised {type(error).__name__}: {error}. Take the sizes from "
+                f"building for {given} raised {in_a_line(error)}. Take the sizes from "
                 "dims; where a width cannot be served, raise ValueError"
             ) from error
         _works(dataclasses.replace(subject, dims=dims), given)

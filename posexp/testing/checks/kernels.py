@@ -39,16 +39,13 @@ def layouts(subject: Subject) -> dict[str, dict[str, Tensor]]:
 )
 def kernels_agree(subject: Subject) -> None:
     """Every legal kernel gives the eager kernel's logits and gradients, or refuses the layout."""
-    tokens = subject.tokens(2, 24)
+    tokens, eager = subject.tokens(2, 24), subject.model("eager")
+    others = {kernel: subject.model(kernel) for kernel in subject.kernels() if kernel != "eager"}
     for name, layout in layouts(subject).items():
-        eager = subject.model("eager")
         expected = logits(eager, tokens, **layout)
         expected_gradients = gradients(eager, tokens, **layout)
         real = layout.get("real", torch.ones_like(tokens, dtype=torch.bool))
-        for kernel in subject.kernels():
-            if kernel == "eager":
-                continue
-            model = subject.model(kernel)
+        for kernel, model in others.items():
             try:
                 found = logits(model, tokens, **layout)
             except IllegalKernelError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from posexp.model import Transformer
-from posexp.model.kernels.choice import KERNELS
+from posexp.model.kernels.choice import KERNELS, IllegalKernelError
 from posexp.model.layout import Layout
 from posexp.testing.attention import attend, random_heads
 from posexp.testing.check import NotApplicable, check
@@ -42,8 +42,8 @@ def shift_invariance_as_declared(subject: Subject) -> None:
         largest = max(moved.values())
         holds(
             not largest <= NOISE,
-            f"it declares shift_invariant = False, but all positions moved by {list(moved)} change "
-            f"the logits by {largest:.2g} at most: leave the declaration out",
+            f"it declares shift_invariant = False, but all positions moved by up to {max(moved)} "
+            f"change the logits by {largest:.2g} at most: leave the declaration out",
         )
 
 
@@ -55,7 +55,10 @@ def causality(subject: Subject) -> None:
     tokens = subject.tokens(1, 12)
     for kernel in subject.kernels():
         model = subject.model(kernel)
-        expected = logits(model, tokens)
+        try:
+            expected = logits(model, tokens)
+        except IllegalKernelError:
+            continue  # this kernel was asked for by name and says that it cannot
         for j in (1, 7, 11):
             edited = tokens.clone()
             edited[:, j] = (edited[:, j] + 1) % 7
