@@ -31,8 +31,7 @@ def shaded(panel: Panel) -> list[str]:
     """The panel's rows as text, and a legend; blank where there is nothing to see."""
     columns = _spread(panel.values.shape[1])
     values = panel.values[:, columns]
-    seen = values[~values.isnan()]
-    low, high = (seen.min().item(), seen.max().item()) if len(seen) else (0.0, 0.0)
+    low, high = panel.range
     levels = (values - low) / (high - low) if high > low else values * 0 + 1  # nan stays
     indices = (levels.nan_to_num(-1) * len(SHADES)).floor().clamp(max=len(SHADES) - 1).int()
     marks = ["".join("  " if i < 0 else 2 * SHADES[i] for i in row) for row in indices.tolist()]
@@ -42,12 +41,11 @@ def shaded(panel: Panel) -> list[str]:
         f"{tick.rjust(width)}  {mark}".rstrip() for tick, mark in zip(ticks, marks, strict=True)
     ]
     first, last = panel.column_ticks[columns[[0, -1]]].tolist()
-    return [
-        *lines,
-        f"{panel.rows} down, {panel.columns} {first} to {last} across; "
-        f"{SHADES[0]} {low:.3g}, {SHADES[-1]} {high:.3g}",
-        *filter(None, [panel.remark]),
-    ]
+    scale = f"{SHADES[0]} {low + 0.0:.3g}, {SHADES[-1]} {high + 0.0:.3g}"  # no -0
+    if low == high:
+        scale = f"{low + 0.0:.3g} everywhere"
+    legend = f"{panel.rows} down, {panel.columns} {first} to {last} across; {scale}"
+    return [*lines, legend, *filter(None, [panel.remark])]
 
 
 def _spread(size: int) -> Tensor:

@@ -40,10 +40,17 @@ class Panel:
             raise ValueError(f"{self.title} has the shape {shape}, and {expected} was expected")
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest value; equal where only rounding tells them apart."""
+        seen = self.values[~self.values.isnan()]
+        low, high = (seen.min().item(), seen.max().item()) if len(seen) else (0.0, 0.0)
+        return (low, high) if high - low > 1e-5 * max(abs(low), abs(high)) else (low, low)
+
+    @property
     def is_flat(self) -> bool:
         """Whether it is the same everywhere, other than what is visible."""
-        seen = self.values[~self.values.isnan()]
-        return self.title != VISIBLE and bool((seen == seen[:1]).all())
+        low, high = self.range
+        return self.title != VISIBLE and low == high
 
     def equals(self, other: Panel) -> bool:
         """Whether both show the same."""

@@ -68,9 +68,11 @@ def draw(exhibit: Exhibit) -> Figure:
 
 def _draw_panel(axes: Axes, panel: Panel, where: str) -> None:
     values = np.ma.masked_invalid(panel.values.numpy())
-    signed = values.min() < 0 < values.max()
-    bound = float(abs(values).max())
-    scale = {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound} if signed else {"cmap": "viridis"}
+    low, high = panel.range
+    scale = {"cmap": "viridis", "vmin": low, "vmax": high}
+    if low < 0 < high:
+        bound = max(-low, high)
+        scale = {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
     if panel.title == VISIBLE:
         scale = {"cmap": "Greys", "vmin": 0.0, "vmax": 1.5}  # seen is grey, not black
     rows, columns = panel.row_ticks.tolist(), panel.column_ticks.tolist()

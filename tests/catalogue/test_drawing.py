@@ -53,7 +53,14 @@ def test_wide_panels_are_thinned_and_even_ones_are_dark():
     panel = Panel("x", torch.ones(2, 100), "r", "c", torch.arange(2), torch.arange(100))
     lines = shaded(panel)
     assert lines[0] == "0  " + 2 * CELLS * SHADES[-1]
-    assert "c 0 to 99 across" in lines[-1]
+    assert lines[-1] == "r down, c 0 to 99 across; 1 everywhere"
+
+
+def test_rounding_is_not_drawn():
+    values = torch.tensor([[1.3, 1.3 + 2e-7], [1.3 - 2e-7, 1.3]])
+    panel = Panel("x", values, "r", "c", torch.arange(2), torch.arange(2))
+    assert panel.is_flat
+    assert shaded(panel)[:2] == ["0  ████", "1  ████"]
 
 
 def test_nothing_to_see_is_no_error():

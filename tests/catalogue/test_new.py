@@ -1,6 +1,7 @@
 """What `posexp schemes new` writes passes the kit at once, installed as anyone would."""
 
 import os
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,8 @@ import pytest
 
 from posexp.catalogue.new import new_distribution, new_file
 from posexp.cli import main
+from posexp.registry import registry
+from posexp.testing import CHECKS
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -41,20 +44,25 @@ def test_a_distribution_is_complete_and_nothing_is_left_to_fill_in(tmp_path):
     assert subprocess.run(lint, cwd=tmp_path, capture_output=True).returncode == 0
 
 
-def test_a_distribution_on_the_path_runs_its_own_test(make_site, tmp_path):
-    new_distribution("log_bias", tmp_path)
-    directory = tmp_path / "posexp-log-bias"
+def test_a_distribution_on_the_path_passes_its_own_test(make_site, tmp_path, monkeypatch):
+    new_distribution("near_first", tmp_path)
+    directory = tmp_path / "posexp-near-first"
     project = tomllib.loads((directory / "pyproject.toml").read_text())["project"]
     site = make_site()
-    source = (directory / "posexp_log_bias.py").read_text()
+    source = (directory / "posexp_near_first.py").read_text()
     points = project["entry-points"]["posexp.schemes"]
     site.install(project["name"], points, source, modules=points)
-    code = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    ran = site.python(
-        code, "-q", "-p", "no:cacheprovider", "-k", "builds or causality", cwd=directory
-    )
-    assert ran.returncode == 0, ran.stdout[-3000:]
-    assert "2 passed" in ran.stdout  # the rest is in the tests below
+    monkeypatch.syspath_prepend(site.path)
+    registry.cache_clear()
+    try:
+        test = runpy.run_path(str(directory / "tests" / "test_near_first.py"))["test_conformance"]
+        (mark,) = test.pytestmark
+        cases = {case.id: case.values[0] for case in mark.args[1]}
+        assert set(cases) == {f"near_first-{name}" for name in CHECKS}
+        for name in ("builds", "causality", "every_parameter_gets_a_gradient", "kernels_agree"):
+            test(cases[f"near_first-{name}"])
+    finally:
+        registry.cache_clear()
 
 
 def test_the_single_file_passes_every_quick_check(tmp_path, monkeypatch, capsys):
