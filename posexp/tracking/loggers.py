@@ -60,9 +60,10 @@ def check_tracking(tracking: Mapping[str, Any]) -> None:
 
 
 def choices(config: Mapping[str, Any]) -> list[str]:
-    """What was chosen, for names and tags: the scheme, and the span where it is not full."""
+    """What was chosen, for names and tags: the scheme, a span that is not full, and a task."""
     span = config["span"]["name"]
-    return [config["scheme"]["name"], *([] if span == "full" else [span])]
+    names = [config["scheme"]["name"], *([] if span == "full" else [span])]
+    return [*names, config["task"]["name"]] if "task" in config else names
 
 
 def run_name(config: Mapping[str, Any]) -> str:

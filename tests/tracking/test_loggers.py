@@ -56,6 +56,7 @@ def test_names_say_what_was_chosen(make_config):
     assert choices(config) == ["rope", "sliding"]
     assert run_name(config) == "rope-sliding-seed7"
     assert run_name(make_config()) == "nope-seed0"
+    assert run_name(make_config(task={"name": "needle"})) == "nope-needle-seed0"
 
 
 def test_one_run_a_job_with_its_config_and_its_losses(make_config, tmp_path):
@@ -75,7 +76,7 @@ def test_one_run_a_job_with_its_config_and_its_losses(make_config, tmp_path):
     ).stdout  # fmt: skip
     assert json.loads((directory / "provenance.json").read_text())["run_id"] in recorded.name
     for expected in (
-        "some_sweep", "nope-seed0", "mine", "eval/loss_by_length", "eval/bits_per_byte_16",
+        "some_sweep", "nope-needle-seed0", "mine", "eval/loss_by_length", "eval/bits_per_byte_16",
         "train/loss", "val/bits_per_byte", "task/needle/accuracy_128",
     ):  # fmt: skip
         assert expected in text, expected

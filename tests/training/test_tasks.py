@@ -8,11 +8,12 @@ import torch
 
 from posexp import PluginError, Task
 from posexp.data.load import load_corpus
-from posexp.job import COMPLETED, run_job
+from posexp.job import COMPLETED, FAILED, resume_job, run_job
 from posexp.training import tasks
 from posexp.training.build import check_job
 from posexp.training.checkpoints import model_weights, read_checkpoint
 from posexp.training.data import WindowsDataModule
+from posexp.training.module import LanguageModule
 from posexp.training.tasks import check_task, make_task
 
 NEEDLE = {"name": "needle", "needles": 1, "questions": 1, "share": 0.5, "windows": 8}
@@ -128,6 +129,25 @@ def test_with_nothing_planted_the_weights_and_losses_are_those_without_a_task(
     assert "task" not in one
     assert one == {key: value for key, value in two.items() if key != "task"}
     assert not any("task" in fact for fact in result(tmp_path / "without")["facts"])
+
+
+def test_a_resumed_run_with_a_task_equals_an_uninterrupted_one(make_config, tmp_path, monkeypatch):
+    """P37."""
+    config = make_config(task=NEEDLE, trainer={"accumulate": 2, "workers": 1})
+    run_job(tmp_path / "whole", config)
+    original, calls = LanguageModule.training_step, iter(range(10**9))
+
+    def step(self, batch, batch_idx):
+        if next(calls) == 7:  # between the checkpoints of steps 2 and 4
+            raise RuntimeError("the lights went out")
+        return original(self, batch, batch_idx)
+
+    monkeypatch.setattr(LanguageModule, "training_step", step)
+    assert run_job(tmp_path / "broken", config) == FAILED
+    assert resume_job(tmp_path / "broken") == COMPLETED
+    whole, broken = (model_weights(read_checkpoint(tmp_path / n)) for n in ("whole", "broken"))
+    assert all(torch.equal(whole[name], broken[name]) for name in whole)
+    assert result(tmp_path / "whole")["evaluation"] == result(tmp_path / "broken")["evaluation"]
 
 
 def test_the_val_split_stays_plain(make_config):
