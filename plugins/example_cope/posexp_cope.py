@@ -6,7 +6,7 @@
 
 e is a table (N, d) for each layer, shared by its heads; it starts at zero, so training starts from
 NoPE. q, k and d are those of a head. The sum runs from the key to the query, so attention must be
-causal. This is a function of scores: no kernel but the dense one can serve it.
+causal. This is a function of scores, which no fused kernel holds.
 
 Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's Important", and
 `context_position.py` of its code.

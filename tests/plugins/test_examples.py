@@ -1,6 +1,7 @@
 """The worked examples: foreign distributions, beside posexp and never part of it."""
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -90,14 +91,17 @@ def test_wheels_in_a_clean_environment(tmp_path):
 
     text = "the quick brown fox jumps over the lazy dog and the cat sat on a mat.\n\n" * 400
     (home / "mine.txt").write_text(text)
-    table = run(
+    run(
         scripts / "posexp", "train", "-m", "scheme=fire,cope,rope", "data=text",
         "data.path=mine.txt", "trainer.max_steps=3", "trainer.val_every=null",
-        "trainer.context_length=32", "evaluation.lengths=[32,64]", "evaluation.anchors=4",
-        "evaluation.curve_windows=1", "evaluation.literature_windows=1", "tracking=csv",
-        "hydra.sweep.dir=out",
+        "trainer.context_length=32", "evaluation.lengths=[32,64]", "evaluation.targets=8",
+        "evaluation.anchors=4", "evaluation.curve_windows=1", "evaluation.literature_windows=1",
+        "tracking=csv", "hydra.sweep.dir=out",
         **here,
     )  # fmt: skip
-    for name in ("fire", "cope", "rope"):
-        assert name in table
-    assert table.count("completed") >= 3
+    jobs = json.loads((home / "out" / "results.json").read_text())["jobs"]
+    assert {(job["scheme"], job["plugin"], job["status"]) for job in jobs} == {
+        ("fire", "posexp-fire 0.1.0", "completed"),
+        ("cope", "posexp-cope 0.1.0", "completed"),
+        ("rope", f"posexp {posexp.__version__}", "completed"),
+    }
