@@ -20,8 +20,8 @@ TRAIN = """\
 Train, evaluate at the training length and beyond it, and record everything in one directory.
 
 Settings are Hydra's, written key=value:
-  scheme=rope          choose an option of a group: scheme, span, model, data, optimizer, trainer,
-                       evaluation, tracking, experiment (posexp schemes list; the rest in conf/)
+  scheme=rope          choose an option of a group: scheme, span, task, model, data, optimizer,
+                       trainer, evaluation, tracking, experiment (posexp schemes list; conf/)
   scheme.theta=1e5     change one value of what was chosen
   scheme=rope,alibi    several values: a sweep, with -m; one job for each combination
 
@@ -29,6 +29,7 @@ Examples:
   posexp train                                              RoPE, a tiny model, Jane Austen
   posexp train -m scheme=rope,alibi,nope span=full,sliding  six jobs, one table
   posexp train -m experiment=quick seed=0,1,2               eight schemes, three seeds
+  posexp train -m experiment=needle                         loss beside far retrieval
   posexp train --plan -m experiment=quick                   what that would take
   posexp train data=text data.path=book.txt                 your own text
   posexp train scheme=hybrid scheme@scheme.local=alibi      a scheme inside a scheme
@@ -86,7 +87,8 @@ posexp schemes ACTION --help explains each.
 
 SCHEMES_LIST = """\
 Load every scheme on offer and list it: name, distribution, version, and usable or broken with the
-reason. A broken plugin blocks no other. Choose a scheme with posexp train scheme=NAME.
+reason; evaluation tasks below. A broken plugin blocks no other. Choose a scheme with posexp train
+scheme=NAME, a task with task=NAME.
 """
 
 SCHEMES_SHOW = """\

@@ -30,7 +30,9 @@ def test_what_must_answer_at_once_imports_nothing_heavy(arguments):
 
 def test_the_list_shows_name_distribution_and_version(capsys):
     assert main(["schemes", "list"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    schemes, tasks = capsys.readouterr().out.split("\n\n")
+    assert tasks.splitlines()[1].split()[:2] == ["needle", "posexp"]
+    rows = [line.split() for line in schemes.splitlines()]
     assert rows[0] == ["scheme", "distribution", "version", "status"]
     assert [row[0] for row in rows[1:]] == registry().names
     assert ["rope", "posexp", registry().origins("rope")[0].version, "usable"] in rows
@@ -108,10 +110,5 @@ def test_the_examples_of_the_help_compose():
                 assert compose_run(hydra, overrides).config
             else:
                 jobs = compose_sweep(hydra, overrides).jobs
-                assert len(jobs) == (
-                    6
-                    if "span=full,sliding" in overrides
-                    else 8 * 3
-                    if ("seed=0,1,2" in overrides)
-                    else 8
-                )
+                counts = {"span=full,sliding": 6, "experiment=needle": 4, "seed=0,1,2": 8 * 3}
+                assert len(jobs) == next((counts[o] for o in overrides if o in counts), 8)

@@ -1,24 +1,24 @@
-"""Every scheme on offer, the broken ones with their reason."""
+"""Every scheme or task on offer, the broken ones with their reason."""
 
 from __future__ import annotations
 
 from posexp.loading import one_line
 from posexp.registry import PluginError, Registry
 
-HEADINGS = ("scheme", "distribution", "version", "status")
+HEADINGS = ("distribution", "version", "status")
 
 
 def listing(registry: Registry) -> str:
     """The table: every plugin is loaded, so that a broken one shows before it is needed.
 
-    Each scheme has one line; a name that several distributions offer has one for each of them.
+    Each has one line; a name that several distributions offer has one for each of them.
     """
-    rows = [HEADINGS]
+    rows = [(registry.kind.word, *HEADINGS)]
     for name in registry.names:
         status = _status(registry, name)
         origins = sorted(registry.origins(name), key=str)
         rows += [(name, o.distribution, o.version, status) for o in origins]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows

@@ -38,10 +38,11 @@ def list_all(arguments: Sequence[str]) -> int:
     given = parser.parse_args(list(arguments))
     from posexp.catalogue.listing import listing
     from posexp.local import use_plugins
-    from posexp.registry import registry
+    from posexp.registry import registry, task_registry
 
     use_plugins(given.plugin)
     print(listing(registry()))
+    print(f"\n{listing(task_registry())}")
     return 0
 
 
