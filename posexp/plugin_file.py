@@ -64,7 +64,10 @@ class PluginFile:
         try:
             return import_module(self.module)
         except (Exception, SystemExit) as error:
-            raise PluginError(f"{self.path}{_line(error, self.path)}: {told(error)}") from error
+            where = _line(error, self.path)
+            if where and isinstance(error, SyntaxError):
+                error = type(error)(error.msg)  # its text would give the line again
+            raise PluginError(f"{self.path}{where}: {told(error)}") from error
 
     def names(self, kind: Kind) -> list[str]:
         """What the file offers. Raises `PluginError` if that cannot be found out."""

@@ -95,7 +95,7 @@ def test_what_was_read_is_what_runs_and_nothing_is_written_beside_it(plugin):
 @pytest.mark.parametrize(
     ("name", "source", "words"),
     [
-        ("mine.py", "x = 1\ndef f(:\n", r"mine\.py, line 2: SyntaxError: invalid syntax"),
+        ("mine.py", "x = 1\ndef f(:\n", r"mine\.py, line 2: SyntaxError: invalid syntax$"),
         ("mine.py", "\n\n1 / 0", r"mine\.py, line 3: ZeroDivisionError: division by zero"),
         ("mine.py", "import no_such", r"mine\.py, line 1: ModuleNotFoundError.*no_such"),
         ("mine.py", "import sys; sys.exit(3)", r"mine\.py, line 1: SystemExit: 3"),

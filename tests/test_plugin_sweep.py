@@ -3,6 +3,9 @@
 import json
 import shutil
 
+import pytest
+
+import posexp.report
 from posexp.cli import main
 from posexp.plugin_file import PluginFile
 
@@ -27,34 +30,37 @@ TINY = [
 ]
 
 
-def test_every_process_of_a_sweep_and_of_its_resume_runs_the_copy(plugin, text, tmp_path, capfd):
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_every_process_of_a_sweep_and_of_its_resume_runs_the_copy(
+    plugin, text, tmp_path, capfd, monkeypatch, devices
+):
+    monkeypatch.setattr(posexp.report, "report", lambda directory, console: None)
     plugin.write_text(plugin.read_text() + SPOIL.format(path=str(plugin)))
     version = PluginFile.read(plugin).version
     sweep = tmp_path / "sweep"
-    line = ["scheme=mine", "trainer.devices=1,2", f"data.path={text}", f"hydra.sweep.dir={sweep}"]
-    subdir = "hydra.sweep.subdir=${trainer.devices}"
-    assert main(["train", "--plugin", str(plugin), "-m", *line, subdir, *TINY]) == 0
-    assert "edited" in plugin.read_text()
+    job = sweep / "0"
+    line = ["scheme=mine", f"trainer.devices={devices}", f"data.path={text}", *TINY]
+    where = [f"hydra.sweep.dir={sweep}", "hydra.sweep.subdir=${hydra:job.num}"]
 
     def check():
-        for job in ("1", "2"):
-            result = json.loads((sweep / job / "result.json").read_text())
-            assert result["facts"]["plugin"] == f"mine.py {version}"
-            assert PluginFile.read(sweep / job / "plugins" / "mine.py").version == version
+        result = json.loads((job / "result.json").read_text())
+        assert result["facts"]["plugin"] == f"mine.py {version}"
+        assert PluginFile.read(job / "plugins" / "mine.py").version == version
 
+    assert main(["train", "--plugin", str(plugin), "-m", *line, *where]) == 0
+    assert "edited" in plugin.read_text()
     check()
     capfd.readouterr()
-    shutil.rmtree(sweep / "1")
+    shutil.rmtree(job)
     assert main(["train", "--resume", str(sweep)]) == 0
     check()
-    told = capfd.readouterr().err
-    assert f"warning: {plugin} was {version} and is sha256:" in told
-    copied = json.loads((sweep / "1" / "plugins" / "copied.json").read_text())
+    assert f"warning: {plugin} was {version} and is sha256:" in capfd.readouterr().err
+    copied = json.loads((job / "plugins" / "copied.json").read_text())
     assert copied["mine.py"]["path"] == str(plugin)
 
-    shutil.rmtree(sweep / "1")
+    shutil.rmtree(job)
     copy = sweep / "plugins" / "mine.py"
     copy.write_text("raise RuntimeError('altered')")
     assert main(["train", "--resume", str(sweep)]) == 2
     assert f"posexp: error: {copy} was altered" in capfd.readouterr().err
-    assert not (sweep / "1").exists()
+    assert not job.exists()
