@@ -241,6 +241,32 @@ def test_stale_values_are_those_of_the_full_pass_in_one_layer():
         assert (gap < 1e-5) == exact
 
 
+@torch.no_grad()
+def test_a_part_that_depends_on_the_length():
+    """In some layers, and composed: the smallest of the lengths up to which all stays the same."""
+    hybrid = {
+        "name": "hybrid",
+        "local": {"name": "dynamic_ntk", "trained_length": 12},
+        "global_": {"name": "dynamic_ntk", "trained_length": 9},
+        "local_window": 4,
+    }
+    tokens = some_tokens(2, 14)
+    for model in (
+        model_of(hybrid),
+        model_with(
+            lambda dims: Compose(
+                build_scheme({"name": "dynamic_ntk", "trained_length": 9}, dims),
+                build_scheme({"name": "alibi"}, dims),
+            )
+        ),
+    ):
+        assert model.scheme.steady_until == 9
+        same(decoded(model, tokens[:, :9], [4, 1, 4]), model(tokens[:, :9]))
+        with pytest.raises(ValueError, match="beyond 9 tokens"):
+            decoded(model, tokens[:, :10], [9, 1])
+        decoded(model, tokens, [9, 5], stale=True)
+
+
 @pytest.mark.parametrize("name", ["normalized_index"])
 def test_stale_is_no_way_round_the_input(name):
     with pytest.raises(ValueError, match="acts on embed"):
