@@ -11,8 +11,12 @@ everyone's code differ:
     code    g_k = 1 - (k - low) / (high - low), with low and high the pairs, rounded down and up,
             that turn beta_fast and beta_slow times: the authors' repository, Hugging Face
 
-both clipped to [0, 1]. The paper's t = (0.1 ln s + 1)^-2 on the logits is the square of the factor
-on cos and sin; `attention_factor` replaces 0.1 ln s + 1.
+both clipped to [0, 1]. They part where training was short: under L = 2 pi beta_fast (201 tokens) no
+pair turns beta_fast times, so the paper's form stretches even the fastest, which the code's never
+does. Released models are made with the code's, so it is the default.
+
+The paper's t = (0.1 ln s + 1)^-2, by which logits are divided, is the factor on cos and sin twice;
+`attention_factor` replaces 0.1 ln s + 1.
 
 Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models".
 """
@@ -35,7 +39,7 @@ class YarnConfig(RopeConfig):
 
     factor: float = 4.0
     trained_length: int | None = None
-    convention: str = "paper"  # paper | code
+    convention: str = "code"  # code | paper
     beta_fast: float = 32.0
     beta_slow: float = 1.0
     attention_factor: float | None = None  # null = 0.1 ln s + 1
@@ -48,8 +52,8 @@ class YarnConfig(RopeConfig):
             raise ValueError(f"yarn: factor must be at least 1, got {self.factor}")
         if self.trained_length is not None and self.trained_length < 1:
             raise ValueError(f"yarn: trained_length must be at least 1, got {self.trained_length}")
-        if self.convention not in ("paper", "code"):
-            raise ValueError(f"yarn: convention is paper or code, got {self.convention!r}")
+        if self.convention not in ("code", "paper"):
+            raise ValueError(f"yarn: convention is code or paper, got {self.convention!r}")
         if not self.beta_fast > self.beta_slow > 0:
             raise ValueError(
                 f"yarn: beta_fast > beta_slow > 0, got {self.beta_fast} and {self.beta_slow}"

@@ -55,7 +55,7 @@ def test_what_both_have_keeps_its_trained_value():
     assert {key: found[key] for key in ROPE if key != "name"} == {
         key: value for key, value in ROPE.items() if key != "name"
     }
-    assert found["name"] == "yarn" and found["factor"] == 2.0 and found["convention"] == "paper"
+    assert found["name"] == "yarn" and found["factor"] == 2.0 and found["convention"] == "code"
     assert extends(found, ROPE)
     assert not extends({**found, "layout": "interleaved"}, ROPE)
     assert not extends(found, {"name": "nope"})

@@ -106,6 +106,13 @@ def test_rotation_against_transformers():
     torch.testing.assert_close(found, apply_rotary_pos_emb(q, k, cos, sin), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize(("convention", "kept"), [("code", True), ("paper", False)])
+def test_the_fastest_pair_after_a_short_training(convention, kept):
+    """128 tokens: pair 0 turns 20.4 times, g = 0.625 in the paper's form."""
+    fastest = frequencies(yarn(trained=128, convention=convention))[0]
+    assert fastest == pytest.approx(1.0 if kept else 0.375 / 4 + 0.625, abs=1e-3)
+
+
 def test_trained_length_replaces_that_of_the_model():
     given = frequencies(yarn(trained=512, trained_length=64))
     np.testing.assert_array_equal(given, frequencies(yarn(trained=64)))
@@ -117,7 +124,7 @@ def test_trained_length_replaces_that_of_the_model():
     [
         ({"factor": 0.5}, "factor must be at least 1"),
         ({"trained_length": 0}, "trained_length must be at least 1"),
-        ({"convention": "papre"}, "paper or code, got 'papre'"),
+        ({"convention": "papre"}, "code or paper, got 'papre'"),
         ({"beta_fast": 1.0}, "beta_fast > beta_slow > 0"),
         ({"attention_factor": 0.0}, "attention_factor must be positive"),
         ({"theta": 1.0}, "theta must be above 1"),
