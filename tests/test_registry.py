@@ -106,8 +106,11 @@ def test_a_config_is_checked_key_by_key_and_by_type():
     assert scheme_config({"name": "rope", "theta": 5}).theta == 5.0
     with pytest.raises(ValueError, match=r"no parameter 'thta' \(did you mean 'theta'\?\)"):
         scheme_config({"name": "rope", "thta": 5})
-    with pytest.raises(ValueError, match="rope: .*'much'"):
+    with pytest.raises(ValueError, match="rope: theta: .*'much'"):
         scheme_config({"name": "rope", "theta": "much"})
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="rope: theta must be a finite number, got"):
+            scheme_config({"name": "rope", "theta": number})
 
 
 def test_build_scheme_gives_the_configured_module():

@@ -87,7 +87,8 @@ def result_of(name: str, subject: Subject, known: dict[str, Result]) -> Result:
 def _run(name: str, subject: Subject, known: dict[str, Result]) -> Result:
     needs = [result_of(need, subject, known) for need in CHECKS[name].needs]
     for need in needs:
-        if need.outcome in (FAILED, NOT_RUN):
+        # One that is declared to fail and holds is a failure without an error.
+        if need.outcome == NOT_RUN or (need.outcome == FAILED and need.error is not None):
             return Result(name, NOT_RUN, f"it rests on {need.check}")
     reason = subject.expected_failures.get(name)
     try:

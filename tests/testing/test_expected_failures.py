@@ -63,6 +63,7 @@ def test_a_declared_failure_that_holds_is_a_failure(settings):
     held = results["causality"]
     assert held.outcome == FAILED
     assert held.message == "declared to fail (it looks ahead), but holds: remove it"
+    assert results["padding_is_invisible"].outcome == HELD  # it rests on causality, which holds
 
 
 def test_a_check_that_does_not_apply_may_be_declared(settings):

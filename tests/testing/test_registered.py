@@ -3,7 +3,7 @@
 P01 is positions_in_float32, P02 half_and_back, P03 meta_device_build, P07
 earlier_calls_leave_no_trace, P10 training_after_inference, P11 left_padding_changes_nothing, P17
 masked_rows_give_zeros, P18 causality and padding_is_invisible, P22 no_device_slips, P23
-kernels_agree, P32 every_parameter_gets_a_gradient.
+kernels_agree, P24 compile_agrees, P32 every_parameter_gets_a_gradient.
 """
 
 import dataclasses
