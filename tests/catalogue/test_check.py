@@ -54,9 +54,13 @@ def test_a_sound_scheme_holds_and_what_does_not_apply_says_why(capsys):
 
 def test_a_failure_says_what_was_measured_and_the_code_is_1(looking_ahead, capsys):
     assert main(["schemes", "check", "ahead", "--only", "causality"]) == 1
-    outcomes = rows(capsys.readouterr().out)
+    table, _, rest = capsys.readouterr().out.partition("\n\n")
+    waiting, outcomes = rest.splitlines()[0], rows(f"{table}\n\n")
+    assert waiting.startswith("not run, since they rest on what failed: ")
     failed = [name for name, (outcome, _) in outcomes.items() if outcome == "failed"]
     assert failed
+    assert not {outcome for outcome, _ in outcomes.values()} & {"not run"}
+    assert ("causality" in failed) != ("causality" in waiting)
     assert all(len(outcomes[name][1]) > 20 for name in failed)
 
 
