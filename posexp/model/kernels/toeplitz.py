@@ -86,14 +86,13 @@ def toeplitz_backward(
         return x.reshape(rows, length, -1)
 
     q, grad, k, v = flat(q), flat(grad), flat(k.flip(2)), flat(v.flip(2))
-    minus_delta = -(grad.to(exact) * flat(out)).sum(-1, keepdim=True)
+    delta = (grad.to(exact) * flat(out)).sum(-1, keepdim=True)
     one = table.new_ones(rows, length, 1)
-    # With one more column the product gives S - logsumexp at once, in float32: in bfloat16 the
-    # rounding of a logit of 10 would be an error of 4 % in its weight.
-    q_wide, k_wide = (
-        torch.cat((q.to(exact), -flat(logsumexp)), -1),
-        torch.cat((k.to(exact), one), -1),
-    )
+    # With one more column the products give S - logsumexp and dP - delta at once, in float32: in
+    # bfloat16 the rounding of a logit of 10 would be an error of 4 % in its weight.
+    q_wide = torch.cat((q.to(exact), -flat(logsumexp)), -1)
+    grad_wide = torch.cat((grad.to(exact), -delta), -1)
+    k_wide, v_wide = torch.cat((k.to(exact), one), -1), torch.cat((v.to(exact), one), -1)
 
     grad_q, grad_k, grad_v = (torch.zeros_like(x, dtype=exact) for x in (q, k, v))
     grad_table = torch.zeros_like(table)
@@ -110,9 +109,7 @@ def toeplitz_backward(
                 weights = torch.baddbmm(
                     bias[of_head], q_wide[at, start:stop], k_wide[at, keys].mT
                 ).exp_()
-                grad_scores = _sum(
-                    minus_delta[at, start:stop], grad[at, start:stop], v[at, keys].mT
-                )
+                grad_scores = torch.bmm(grad_wide[at, start:stop], v_wide[at, keys].mT)
                 grad_scores.mul_(weights)
                 if for_table:
                     grad_table[of_head, _distances(start, stop, first, last, length)] += (
@@ -186,13 +183,6 @@ def _distances(start: int, stop: int, first: int, last: int, length: int) -> sli
     """Which entries of the table a tile's diagonals are."""
     offset = start - last + length
     return slice(offset, offset + (stop - start) + (last - first) - 1)
-
-
-def _sum(column: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """column + a b, in the precision of `column`."""
-    if a.dtype == column.dtype:
-        return torch.baddbmm(column, a, b)
-    return torch.bmm(a, b).to(column.dtype).add_(column)
 
 
 def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
