@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 
-from posexp.model.kernels.banded import banded, collect, spread
+from posexp.model.kernels.banded import banded
+from posexp.model.kernels.blocks import collect, spread
 
 H, D = 3, 8
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-5}
