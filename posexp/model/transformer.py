@@ -90,8 +90,14 @@ class Transformer(nn.Module):
 
     @property
     def kernels(self) -> list[Kernel]:
-        """The kernel that each layer trains with; its name is recorded with every result."""
-        return [legal[0] for legal in self.legal_kernels]
+        """The kernel that each layer trains with where the weights are; recorded with results."""
+        return self.kernels_on(self.embedding.weight.device)
+
+    def kernels_on(self, device: torch.device | str) -> list[Kernel]:
+        """The kernel of each layer on `device`, for windows of the training length, unpadded."""
+        tokens = torch.empty(1, self.dims.context_length, device=device)
+        layout = remapped(Layout.of_tokens(tokens, causal=self.config.causal), self.scheme)
+        return [kernel_for(layout, legal) for legal in self.legal_kernels]
 
     @property
     def max_length(self) -> int | None:

@@ -103,10 +103,11 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     check_lengths(corpus, config["evaluation"]["split"], longest, trainer["context_length"])
     check_evaluation(config["evaluation"], trainer["context_length"], corpus)
     check_task(config, corpus)
+    device = "cuda" if trainer["accelerator"] == "gpu" else "cpu"
     return JobPlan(
         parameters=count_parameters(model),
         scheme_parameters=count_parameters(model.scheme),
-        kernels=[kernel.name for kernel in model.kernels],
+        kernels=[kernel.name for kernel in model.kernels_on(device)],
         tokens=trainer["max_steps"] * trainer["batch_size"] * trainer["context_length"],
     )
 

@@ -47,7 +47,7 @@ class BandKernel:
 
     def accepts(self, layout: Layout) -> bool:
         # The log-sum-exp of the far part is that of PyTorch's CPU kernel.
-        return layout.is_plain and layout.k_positions.device.type == "cpu"
+        return layout.is_plain and layout.k_positions.device.type in ("cpu", "meta")
 
     def prepare(self, scheme: PositionScheme, layout: Layout) -> Terms:
         width = scheme.saturates_at

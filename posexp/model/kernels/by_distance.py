@@ -38,7 +38,7 @@ class ByDistanceKernel:
 
     def accepts(self, layout: Layout) -> bool:
         # Its fused forward pass, a mask by strides with a log-sum-exp, is PyTorch's CPU kernel.
-        return layout.is_plain and layout.k_positions.device.type == "cpu"
+        return layout.is_plain and layout.k_positions.device.type in ("cpu", "meta")
 
     def prepare(self, scheme: PositionScheme, layout: Layout) -> Table:
         length = layout.k_positions.shape[-1]
