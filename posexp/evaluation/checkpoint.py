@@ -96,6 +96,8 @@ def load_model(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Tran
     recorded = checkpoint["posexp"]["config"]
     for section in ("model", "scheme", "span"):
         now, then = config[section], recorded[section]
+        if section == "model":  # a kernel is how it is computed, not what
+            now = now | {"kernel": then["kernel"]}
         if now != then and not (section == "scheme" and extends(now, then)):
             raise ValueError(f"the checkpoint was trained with {section}={then}, not {now}")
     model = make_model(config)

@@ -46,6 +46,8 @@ def generate(
     config = checkpoint["posexp"]["config"]
     starts = [start_of(prompt, config["data"]["bos"]) for prompt in prompts]
     use_machine(config)
+    # One new token on all before it is not what the kernel of the training was asked for.
+    config = config | {"model": config["model"] | {"kernel": "auto"}}
     with its_plugins(path, checkpoint["posexp"], run_copied_plugin):
         model = load_model(config, checkpoint)
     name = config["scheme"]["name"]

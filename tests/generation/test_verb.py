@@ -57,6 +57,12 @@ def by_full_passes(directory, prompt, steps):
     return bytes(tokens[1:])
 
 
+def test_the_kernel_of_the_training_does_not_bind_it(trained):
+    """`key_side` serves whole sequences only; decoding asks for one token on many."""
+    directory = trained("alibi", model={"kernel": "key_side"})
+    assert written(directory, b"abc", max_tokens=5) == by_full_passes(directory, b"abc", 5) + b"\n"
+
+
 def test_greedy_text_is_that_of_full_passes(trained):
     """Past the training length of 16 too, for one prompt and for several of different lengths."""
     directory = trained("rope")
