@@ -144,6 +144,18 @@ def schemes(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def checkpoint(arguments: Sequence[str]) -> int:
+    """`posexp checkpoint consolidate CHECKPOINT`."""
+    parser = Parser("checkpoint", texts.CHECKPOINT)
+    parser.add_argument("action", choices=["consolidate"])
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT")
+    given = parser.parse_args(list(arguments))
+    from posexp.training.checkpoints import consolidate
+
+    print(f"written to {consolidate(given.checkpoint)}")
+    return 0
+
+
 def prepare(arguments: Sequence[str]) -> int:
     """`posexp prepare SOURCE... --out DIR`."""
     parser = Parser("prepare", texts.PREPARE)
@@ -179,6 +191,7 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "generate": generate,
     "report": report,
     "schemes": schemes,
+    "checkpoint": checkpoint,
     "prepare": prepare,
     "bench": bench,
 }

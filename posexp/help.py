@@ -5,13 +5,14 @@ posexp: which position scheme, and does it still work past its training length?
 
 usage: posexp VERB ...
 
-  train     train one model, or with -m one for each combination of values, and compare them
-  eval      evaluate a checkpoint at other lengths
-  generate  let a checkpoint go on with a text
-  report    make the table and the figures of a directory again
-  schemes   list, show and check the installed position schemes, or begin a new one
-  prepare   turn text files into a token directory that is memory-mapped
-  bench     time the schemes against NoPE and other libraries, and measure their memory
+  train       train one model, or with -m one for each combination of values, and compare them
+  eval        evaluate a checkpoint at other lengths
+  generate    let a checkpoint go on with a text
+  report      make the table and the figures of a directory again
+  schemes     list, show and check the installed position schemes, or begin a new one
+  checkpoint  put a sharded checkpoint together into one file
+  prepare     turn text files into a token directory that is memory-mapped
+  bench       time the schemes against NoPE and other libraries, and measure their memory
 
 posexp VERB --help explains each. The quickest look: posexp train -m experiment=quick
 """
@@ -118,6 +119,15 @@ a test that runs every check of posexp.testing, and a README. Replace the equati
   posexp schemes new log_bias --single-file    only log_bias.py, for posexp train --plugin
 
 Nothing is overwritten.
+"""
+
+CHECKPOINT = """\
+Put a checkpoint that was written with trainer.sharded_checkpoints=true together into one file that
+plain torch.load(weights_only=True) opens, beside it. Nothing is overwritten.
+
+  posexp checkpoint consolidate runs/.../checkpoints/last.ckpt    or the job's directory
+
+posexp eval and posexp generate read a sharded checkpoint as it is.
 """
 
 PREPARE = """\

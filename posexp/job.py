@@ -23,7 +23,7 @@ from posexp.local import only
 from posexp.registry import PluginError
 from posexp.tracking.loggers import finish, log_evaluation, make_loggers
 from posexp.training.build import JobPlan, build_model, check_job
-from posexp.training.checkpoints import LAST
+from posexp.training.checkpoints import newest_checkpoint
 from posexp.training.fit import Fitted, fit
 from posexp.training.machine import resolve_machine, use_machine
 from posexp.training.module import LanguageModule
@@ -78,11 +78,10 @@ def resume_job(directory: Path) -> int:
             )
         corpus = load_corpus(config["data"])
         check_corpus(provenance, corpus)
-        checkpoint = directory / LAST
+        checkpoint = newest_checkpoint(directory)
         if is_first_rank():
             keep_metrics(directory)
-        start = checkpoint if checkpoint.is_file() else None
-        return _recorded(directory, config, corpus, provenance, start)
+        return _recorded(directory, config, corpus, provenance, checkpoint)
 
 
 def _recorded(
@@ -142,6 +141,7 @@ def _train_and_evaluate(
             return "interrupted"
         if not is_first_rank():
             return "completed"
+        model = fitted.model
         evaluation, arrays = evaluate_trained(model, corpus, config)
         np.savez(directory / "anchors.npz", **arrays)
         facts = record_facts(config, provenance, model, tokens_seen(config, fitted.step))

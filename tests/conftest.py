@@ -31,7 +31,7 @@ CONFIG = {
         "context_length": 16, "max_steps": 6, "batch_size": 4, "accumulate": 1,
         "precision": "32-true", "accelerator": "cpu", "devices": 1, "threads": 1,
         "strategy": "auto", "workers": 0, "log_every": 2, "val_every": 3, "val_windows": 4,
-        "checkpoint_every": 2,
+        "checkpoint_every": 2, "keep_checkpoints": 1, "sharded_checkpoints": False,
     },
     "evaluation": {
         "lengths": None, "targets": 4, "anchors": 4, "split": "test", "foreign_split": "val",

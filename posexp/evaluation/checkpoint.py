@@ -22,7 +22,7 @@ from posexp.local import only
 from posexp.model import Transformer
 from posexp.registry import nearest
 from posexp.training.build import make_model
-from posexp.training.checkpoints import LAST, model_weights, read_checkpoint
+from posexp.training.checkpoints import LAST, is_sharded, model_weights, read_checkpoint
 from posexp.training.machine import use_machine
 from posexp.training.plugins import recorded_plugins
 from posexp.training.provenance import changed_since, check_corpus
@@ -83,7 +83,7 @@ def its_plugins(
 
 def home_of(path: Path) -> Path:
     """The job's own directory, from that of its checkpoints or from a checkpoint."""
-    home = path if path.is_dir() else path.parent
+    home = path if path.is_dir() and not is_sharded(path) else path.parent
     return home.parent if home.name == LAST.parent.name else home
 
 

@@ -23,7 +23,10 @@ from posexp.tracking.loggers import check_tracking
 from posexp.training.optimizer import check_optimizer
 from posexp.training.tasks import check_task
 
-POSITIVE = ("context_length", "max_steps", "log_every", "val_windows", "checkpoint_every")
+POSITIVE = (
+    *("context_length", "max_steps", "log_every", "val_windows"),
+    *("checkpoint_every", "keep_checkpoints"),
+)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Callback
 from tqdm import tqdm
+
+from posexp.training.checkpoints import Checkpoints
 
 
 class Progress(Callback):
@@ -69,19 +70,24 @@ class Progress(Callback):
 
 
 class GracefulStop(Callback):
-    """The first Ctrl-C (or SIGTERM) finishes the step, saves `path` and stops; a second one kills.
+    """The first Ctrl-C (or SIGTERM) finishes the step, saves and stops; a second one kills.
 
     Stopping between optimizer steps keeps the resumed run equal to an uninterrupted one.
+
+    Of several processes each gets a signal twice, from the terminal or the launcher and once more
+    from torchrun, so there only SIGKILL kills.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self.checkpoints = checkpoints
         self.requested = False
+        self._alone = True
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        self._alone = trainer.world_size == 1
         self._previous = {s: signal.signal(s, self._request) for s in self.SIGNALS}
 
     def on_train_batch_end(
@@ -97,7 +103,7 @@ class GracefulStop(Callback):
         # One rank's Ctrl-C stops all at the same step: a save waits for every rank.
         self.requested = trainer.strategy.reduce_boolean_decision(self.requested, all=False)
         if self.requested:
-            trainer.save_checkpoint(self.path)
+            self.checkpoints.save(trainer)
             trainer.should_stop = True
 
     def on_train_end(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -109,10 +115,14 @@ class GracefulStop(Callback):
         self._restore()
 
     def _request(self, number: int, frame: FrameType | None) -> None:
+        if not self.requested:
+            again = "; once more to stop at once" if self._alone else ""
+            print(f"\nstopping after this step{again}", file=sys.stderr, flush=True)
         self.requested = True
-        print("\nstopping after this step; once more to stop at once", file=sys.stderr, flush=True)
         self._restore()
 
     def _restore(self) -> None:
+        if self.requested and not self._alone:
+            return  # torchrun's may yet come
         for number, handler in self._previous.items():
             signal.signal(number, handler)

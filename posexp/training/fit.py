@@ -11,18 +11,24 @@ from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.strategies import ModelParallelStrategy, Strategy
 
 from posexp.data.documents import Corpus
+from posexp.model import Transformer
+from posexp.training.build import make_model
 from posexp.training.callbacks import GracefulStop, Progress
-from posexp.training.checkpoints import LAST, checkpoint_callback
+from posexp.training.checkpoints import Checkpoints, PlainFiles
 from posexp.training.data import WindowsDataModule
+from posexp.training.machine import check_gpus
 from posexp.training.module import LanguageModule
+from posexp.training.sharding import gather
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """How a training run ended."""
+    """How a training run ended. `model` has all its weights on rank 0, sharded or not before."""
 
+    model: Transformer
     first_step: int
     step: int
     seconds: float
@@ -40,16 +46,24 @@ def fit(
     loggers: list[Logger],
     checkpoint: Path | None = None,
 ) -> Fitted:
-    """Train `module` to `max_steps`, from `checkpoint` if one is given."""
+    """Train `module` to `max_steps`, from `checkpoint` if one is given.
+
+    Raises `ValueError` if the machine lacks the GPUs that the job has.
+    """
     settings = config["trainer"]
+    check_gpus(settings)  # a resumed job's devices are those it began with
     quiet_lightning()
     progress = Progress(settings["batch_size"] * settings["context_length"])
-    stop = GracefulStop(directory / LAST)
+    # A job of before there was a choice keeps one.
+    keep = settings.get("keep_checkpoints", 1)
+    checkpoints = Checkpoints(directory, settings["checkpoint_every"], keep)
+    stop = GracefulStop(checkpoints)
     accumulate, val_every = settings["accumulate"], settings["val_every"]
     trainer = pl.Trainer(
         accelerator=settings["accelerator"],
         devices=settings["devices"],
-        strategy=settings["strategy"],
+        strategy=make_strategy(settings),
+        plugins=[PlainFiles()],
         precision=settings["precision"],
         max_epochs=-1,
         max_steps=settings["max_steps"],
@@ -64,7 +78,7 @@ def fit(
         enable_model_summary=False,
         logger=loggers,
         default_root_dir=directory,
-        callbacks=[progress, stop, checkpoint_callback(directory, settings["checkpoint_every"])],
+        callbacks=[progress, stop, checkpoints],
     )
     trainer.fit(
         module,
@@ -73,9 +87,8 @@ def fit(
         weights_only=True,
     )
     finished = trainer.global_step >= settings["max_steps"]
-    if finished:
-        trainer.save_checkpoint(directory / LAST)
     return Fitted(
+        model=whole_model(module, config),
         first_step=trainer.global_step - progress.steps,
         step=trainer.global_step,
         seconds=progress.seconds,
@@ -86,14 +99,41 @@ def fit(
     )
 
 
+def make_strategy(settings: Mapping[str, Any]) -> Strategy | str:
+    """Lightning's strategy for the `trainer` section of a resolved config."""
+    if settings["devices"] == 1:
+        return "auto"
+    if settings["strategy"] != "fsdp2":
+        return "ddp"
+    return ModelParallelStrategy(
+        data_parallel_size=settings["devices"],
+        tensor_parallel_size=1,
+        save_distributed_checkpoint=settings["sharded_checkpoints"],
+    )
+
+
+def whole_model(module: LanguageModule, config: Mapping[str, Any]) -> Transformer:
+    """The transformer to evaluate on rank 0. Every rank calls it: sharded weights are gathered."""
+    if not module.sharded:
+        return module.model
+    weights = gather(module.model)
+    if not module.trainer.is_global_zero:
+        return module.model
+    model = make_model(config)
+    model.load_state_dict(weights)
+    return model
+
+
 def quiet_lightning() -> None:
     """Drop Lightning's notices that say nothing about a run of ours."""
     for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
     for message in (
+        r".*The `srun` command is available on your system but is not used.*",  # need not be
         r".*does not have many workers.*",  # windows are cut from memory
         r".*Checkpoint directory .* exists and is not empty.*",  # a resumed job's own
         r".*Experiment logs directory .* exists and is not empty.*",  # the job's directory
+        r".*callbacks used to create the checkpoint.*",  # of a job of an earlier version
         r".*resuming from a checkpoint that ended before the epoch.*",  # a step says its data
         r".*The number of training batches .* is smaller than the logging interval.*",
         r".*`isinstance\(treespec, LeafSpec\)` is deprecated.*",  # Lightning's own, on torch 2.13

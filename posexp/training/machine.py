@@ -16,37 +16,49 @@ from posexp.registry import nearest
 
 PRECISIONS = ("auto", "bf16-mixed", "32-true")
 ACCELERATORS = ("auto", "cpu", "gpu")
+STRATEGIES = ("auto", "ddp", "fsdp2")
 
 
 def resolve_machine(config: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of a job's config with accelerator, devices, threads and precision filled in.
 
-    Raises `ValueError` for a value that is unknown or that this machine lacks.
+    Raises `ValueError` for a value that is unknown, that does not go with another, or that this
+    machine lacks.
     """
     resolved = deepcopy(dict(config))
     trainer = resolved["trainer"]
-    for name, valid in (("precision", PRECISIONS), ("accelerator", ACCELERATORS)):
+    for name, valid in (
+        ("precision", PRECISIONS),
+        ("accelerator", ACCELERATORS),
+        ("strategy", STRATEGIES),
+    ):
         if trainer[name] not in valid:
             raise ValueError(
                 f"trainer.{name}={trainer[name]} is unknown{nearest(str(trainer[name]), valid)}; "
                 f"valid: {', '.join(valid)}"
             )
-    has_gpu = torch.cuda.is_available()
     if trainer["accelerator"] == "auto":
-        trainer["accelerator"] = "gpu" if has_gpu else "cpu"
-    if trainer["accelerator"] == "gpu":
-        found = torch.cuda.device_count()
-        if not has_gpu:
-            raise ValueError("trainer.accelerator=gpu, but torch finds no GPU; use cpu or auto")
-        if trainer["devices"] > found:
-            raise ValueError(f"trainer.devices={trainer['devices']}, but there are {found} GPUs")
+        trainer["accelerator"] = "gpu" if torch.cuda.is_available() else "cpu"
     if trainer["devices"] < 1:
         raise ValueError(f"trainer.devices must be at least 1, got {trainer['devices']}")
+    check_gpus(trainer)
+    _check_strategy(trainer)
     if trainer["threads"] is None:
         trainer["threads"] = max(1, torch.get_num_threads() // _processes(trainer))
     if trainer["precision"] == "auto":
         trainer["precision"] = "bf16-mixed" if bf16_is_fast(trainer["accelerator"]) else "32-true"
     return resolved
+
+
+def check_gpus(trainer: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if a job is for more GPUs than there are."""
+    if trainer["accelerator"] != "gpu":
+        return
+    if not torch.cuda.is_available():
+        raise ValueError("trainer.accelerator=gpu, but torch finds no GPU; use cpu or auto")
+    found, wanted = torch.cuda.device_count(), trainer["devices"]
+    if wanted > found:
+        raise ValueError(f"trainer.devices={wanted}, but there are {found} GPUs")
 
 
 def bf16_is_fast(accelerator: str) -> bool:
@@ -65,6 +77,20 @@ def use_machine(config: Mapping[str, Any]) -> None:
     # Before worker threads exist: denormals make float32 ALiBi several times slower.
     torch.set_flush_denormal(True)
     torch.set_num_threads(config["trainer"]["threads"])
+
+
+def _check_strategy(trainer: Mapping[str, Any]) -> None:
+    strategy = trainer["strategy"]
+    if strategy != "auto" and trainer["devices"] == 1:
+        raise ValueError(
+            f"trainer.strategy={strategy} is for several devices, and trainer.devices=1; use "
+            "trainer.strategy=auto, or trainer.devices=2 or more"
+        )
+    if trainer["sharded_checkpoints"] and strategy != "fsdp2":
+        raise ValueError(
+            f"trainer.sharded_checkpoints=true with trainer.strategy={strategy}: only fsdp2 shards "
+            "the weights; leave it out, or use trainer.strategy=fsdp2"
+        )
 
 
 def _processes(trainer: Mapping[str, Any]) -> int:

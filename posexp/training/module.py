@@ -6,6 +6,7 @@ Shapes: B windows in a micro-batch, T tokens in a window, V vocabulary.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,9 +18,12 @@ from torch import Tensor
 from posexp.model import Transformer
 from posexp.model.init import stream
 from posexp.training.optimizer import make_optimizer, scale_gradients
+from posexp.training.sharding import average_whole_gradients, clip_global_norm, shard
 
 #: A target that is not scored.
 IGNORED = -100
+#: Settings of the machine that a result depends on, bit by bit.
+MACHINE = ("accelerator", "devices", "threads", "precision", "strategy")
 
 
 class LanguageModule(pl.LightningModule):
@@ -28,7 +32,7 @@ class LanguageModule(pl.LightningModule):
     Each micro-batch backpropagates the *sum* of its token losses. Before the optimizer step the
     gradients are divided by the number of target tokens of all micro-batches and ranks, so every
     token counts once, however tokens are spread over micro-batches. Lightning has by then divided
-    by the number of micro-batches and DDP by the number of ranks; both are undone.
+    by the number of micro-batches, and DDP or FSDP2 by the number of ranks; both are undone.
 
     `provenance` is stored in every checkpoint: the config, versions and fingerprints.
     """
@@ -43,6 +47,16 @@ class LanguageModule(pl.LightningModule):
         self.diverged = False
         self._loss_sum: Tensor | float = 0.0
         self._tokens: Tensor | int = 0
+
+    @property
+    def sharded(self) -> bool:
+        """Whether each rank holds a part of the weights alone: `trainer.strategy=fsdp2`."""
+        return self.device_mesh is not None
+
+    def configure_model(self) -> None:
+        """Shard the model where the strategy has made a mesh of the devices."""
+        if self.sharded:
+            shard(self.model, self.device_mesh["data_parallel"])
 
     def on_train_batch_start(self, batch: Mapping[str, Tensor], batch_idx: int) -> None:
         """Key dropout by (seed, sample, rank): the same whether or not the run was resumed."""
@@ -62,13 +76,13 @@ class LanguageModule(pl.LightningModule):
         totals = self.trainer.strategy.reduce(totals, reduce_op="sum")
         self._loss_sum, self._tokens = 0.0, 0
         loss_sum, tokens = totals
+        average_whole_gradients(self.model)
         divided_by = self.trainer.accumulate_grad_batches * self.trainer.world_size
         scale_gradients(self.model, (divided_by / tokens.clamp(min=1)).float())
         # Clipped here: Lightning refuses to clip under bf16 for a fused optimizer, although only
         # float16's gradient scaler is at odds with it.
         if (limit := self.config["optimizer"]["gradient_clip"]) is not None:
-            norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-            self.log("train/gradient_norm", norm)
+            self.log("train/gradient_norm", clip_global_norm(self.model, limit))
         loss = loss_sum / tokens.clamp(min=1)
         self.log("train/loss", loss.float(), prog_bar=True)
         step = self.trainer.global_step
@@ -104,6 +118,17 @@ class LanguageModule(pl.LightningModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add plain provenance, so that `torch.load(weights_only=True)` opens the file."""
         checkpoint["posexp"] = self.provenance
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Warn where the devices are not those that the checkpoint was trained on."""
+        then, now = checkpoint["posexp"]["config"]["trainer"], self.config["trainer"]
+        for name in MACHINE:
+            if then[name] != now[name] and self.trainer.is_global_zero:
+                print(
+                    f"warning: trainer.{name} was {then[name]} and is {now[name]}: equality with "
+                    "an uninterrupted run is not promised",
+                    file=sys.stderr,
+                )
 
 
 def summed_loss(model: Transformer, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:

@@ -12,13 +12,15 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
 from posexp.scheme import PositionScheme
+from posexp.training.sharding import by_kind
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Every parameter in exactly one of two groups.
+    """Every parameter in exactly one of two groups, decayed or not.
 
     Decayed: the weight matrices of linear layers. Not decayed: embeddings, norms, biases, and
     everything that a position scheme owns (decay would pull its tables towards "no position").
+    Under FSDP2 these last are a third group: the optimizer takes sharded or whole parameters.
     """
     decayed, plain = [], []
     scheme_owned = {
@@ -30,7 +32,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
         (decayed if decays else plain).append(parameter)
     return [
         {"params": decayed, "weight_decay": weight_decay},
-        {"params": plain, "weight_decay": 0.0},
+        *({"params": kind, "weight_decay": 0.0} for kind in by_kind(plain)),
     ]
 
 
@@ -93,5 +95,5 @@ def check_optimizer(config: Mapping[str, Any]) -> None:
 
 def scale_gradients(model: nn.Module, factor: torch.Tensor) -> None:
     """Multiply every gradient by `factor` in place."""
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    torch._foreach_mul_(gradients, factor)
+    for gradients in by_kind(p.grad for p in model.parameters() if p.grad is not None):
+        torch._foreach_mul_(gradients, factor)

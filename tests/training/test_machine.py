@@ -38,3 +38,26 @@ def test_what_does_not_exist_is_refused(make_config, trainer, words):
 def test_a_gpu_that_is_not_there_is_refused(make_config):
     with pytest.raises(ValueError, match="torch finds no GPU"):
         resolve_machine(make_config(trainer={"accelerator": "gpu"}))
+
+
+@pytest.mark.parametrize(
+    ("trainer", "words"),
+    [
+        ({"devices": 2, "strategy": "fdsp2"}, "trainer.strategy=fdsp2 is unknown .*'fsdp2'"),
+        ({"devices": 2, "strategy": "deepspeed"}, "valid: auto, ddp, fsdp2"),
+        ({"devices": 1, "strategy": "fsdp2"}, "for several devices, and trainer.devices=1"),
+        ({"devices": 1, "strategy": "ddp"}, "use trainer.strategy=auto, or trainer.devices=2"),
+        ({"devices": 2, "sharded_checkpoints": True}, "with trainer.strategy=auto: only fsdp2"),
+    ],
+)
+def test_a_strategy_that_cannot_be_is_refused_in_one_line(make_config, trainer, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        resolve_machine(make_config(trainer=trainer))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_strategy_for_several_devices_is_taken(make_config):
+    both = {"strategy": "fsdp2", "sharded_checkpoints": True}
+    for trainer in ({"strategy": "ddp"}, both):
+        resolved = resolve_machine(make_config(trainer={"devices": 2, **trainer}))["trainer"]
+        assert resolved.items() >= {"devices": 2, **trainer}.items()

@@ -1,0 +1,127 @@
+"""Jobs with several processes each, inside a multirun: the public command, and nothing stood in."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from posexp.training.checkpoints import model_weights, read_checkpoint
+
+#: Python imports this at its start: every rank of a job leaves what it was started with.
+SITECUSTOMIZE = """
+import json, os, sys
+if "LOCAL_RANK" in os.environ:
+    seen = {"job": sys.orig_argv[-1], "rank": os.environ["RANK"], "world": os.environ["WORLD_SIZE"]}
+    with open(os.path.join(os.environ["SEEN"], str(os.getpid())), "w") as file:
+        json.dump(seen, file)
+"""
+TINY = [
+    *("tracking=csv", "model.d_model=16", "model.n_heads=2", "model.n_layers=1", "data=text"),
+    *("trainer.context_length=16", "trainer.max_steps=4", "trainer.batch_size=4"),
+    *("trainer.val_every=2", "trainer.accelerator=cpu", "trainer.threads=1"),
+    *("evaluation.targets=4", "evaluation.anchors=2", "evaluation.lengths=[16]"),
+    *("evaluation.literature_windows=1", "evaluation.curve_windows=1"),
+]
+
+
+@pytest.fixture
+def start(tmp_path, text):
+    """`start("scheme=rope")`: the running command; what ranks leave is in tmp_path/seen."""
+    (tmp_path / "seen").mkdir()
+    (tmp_path / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "SEEN": str(tmp_path / "seen")}
+
+    def run(*arguments):
+        return subprocess.Popen(
+            [sys.executable, "-m", "posexp.cli", "train", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    return lambda *arguments: run(*TINY, f"data.path={text}", *arguments)
+
+
+def finished(process, code=0):
+    output, _ = process.communicate()
+    assert process.returncode == code, output
+    return output
+
+
+def started(tmp_path):
+    """{directory: [(rank, world size), ...]}."""
+    found = {}
+    for path in (tmp_path / "seen").iterdir():
+        seen = json.loads(path.read_text())
+        found.setdefault(seen["job"], []).append((int(seen["rank"]), int(seen["world"])))
+    return {job: sorted(ranks) for job, ranks in found.items()}
+
+
+def training(job):
+    return json.loads((job / "result.json").read_text())["training"]
+
+
+def test_two_processes_a_job_in_a_multirun(start, tmp_path):
+    """P33: one sweep directory, two job directories, every rank the same one and its config."""
+    finished(start("-m", "scheme=rope,alibi", "trainer.devices=2", "hydra.sweep.dir=s"))
+    made = {p.name for p in tmp_path.iterdir() if p.is_dir()}
+    assert made == {"s", "seen"}
+    jobs = [tmp_path / "s" / name for name in ("0_rope_full_seed0", "1_alibi_full_seed0")]
+    assert [p for p in sorted((tmp_path / "s").iterdir()) if (p / "config.json").exists()] == jobs
+    assert started(tmp_path) == {str(job): [(0, 2), (1, 2)] for job in jobs}
+    for job, scheme in zip(jobs, ("rope", "alibi"), strict=True):
+        assert json.loads((job / "status.json").read_text())["status"] == "completed"
+        config = read_checkpoint(job)["posexp"]["config"]
+        assert config["scheme"]["name"] == scheme
+        assert config["trainer"]["devices"] == 2
+        assert (job / "console.log").read_text().count("(2 device(s), 1 thread(s))") == 2
+
+
+@pytest.mark.slow
+def test_one_and_two_devices_in_one_sweep_train_the_same(start, tmp_path):
+    """A job of two processes after one of one, and before it: no job inherits another's group."""
+    devices, strategies = "trainer.devices=1,2", "trainer.strategy=auto"
+    finished(start("-m", "scheme=t5", "seed=0,1", devices, strategies, "hydra.sweep.dir=s",
+                   "hydra.sweep.subdir=${seed}_${trainer.devices}"))  # fmt: skip
+    ranks = {1: None, 2: [(0, 2), (1, 2)]}
+    for seed in (0, 1):
+        one, two = (tmp_path / "s" / f"{seed}_{n}" for n in (1, 2))
+        assert [started(tmp_path).get(str(job)) for job in (one, two)] == list(ranks.values())
+        for metric in ("train_loss", "val_bits_per_byte"):
+            assert training(two)[metric] == pytest.approx(training(one)[metric], rel=1e-5)
+        for name, weight in model_weights(read_checkpoint(one)).items():
+            other = model_weights(read_checkpoint(two))[name]
+            torch.testing.assert_close(other, weight, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["ddp", "fsdp2"])
+def test_ctrl_c_saves_a_job_of_two_processes_and_it_goes_on(start, tmp_path, strategy):
+    """Each process gets the signal twice, from the launcher and from torchrun."""
+    settings = ["scheme=t5", "trainer.devices=2", f"trainer.strategy={strategy}"]
+    long = [*settings, "trainer.max_steps=1500", "trainer.checkpoint_every=10000"]
+    long += ["trainer.val_every=null"]
+    job = tmp_path / "job"
+    running = start(*long, f"hydra.run.dir={job}")
+    while "step 150/" not in ((job / "console.log").read_text() if job.exists() else ""):
+        assert running.poll() is None
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    assert "posexp train --resume" in finished(running, 130)
+    assert json.loads((job / "status.json").read_text())["status"] == "interrupted"
+    assert read_checkpoint(job)["global_step"] >= 150
+    subprocess.run([sys.executable, "-m", "posexp.cli", "train", "--resume", str(job)], check=True)
+    assert training(job)["resumed"] is True
+    whole = start(*long, "hydra.run.dir=whole")
+    finished(whole)
+    expected = model_weights(read_checkpoint(tmp_path / "whole"))
+    for name, weight in model_weights(read_checkpoint(job)).items():
+        assert torch.equal(weight, expected[name]), name
