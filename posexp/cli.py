@@ -68,11 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def train(arguments: Sequence[str]) -> int:
-    """`posexp train [-m] [--plan] [--resume DIR] [--plugin FILE] key=value ...`."""
+    """`posexp train [-m] [--plan] [--ignore-disk] [--resume DIR] [--plugin FILE] key=value ...`."""
     parser = Parser("train", texts.TRAIN)
     parser.add_argument("-m", "--multirun", action="store_true", help="one job for each value")
     parser.add_argument("--plan", action="store_true", help="check and price the jobs, run none")
     parser.add_argument("--resume", metavar="DIR", type=Path, help="go on with a sweep or a job")
+    parser.add_argument("--ignore-disk", action="store_true", help="begin without enough room")
     add_plugin_option(parser)
     parser.add_argument("overrides", nargs="*", metavar="key=value")
     given = parser.parse_intermixed_args(list(arguments))
@@ -84,7 +85,14 @@ def train(arguments: Sequence[str]) -> int:
     if given.resume:
         return verb.resume(given.resume)
     use_plugins(given.plugin)
-    return verb.train(given.overrides, given.multirun, given.plan)
+    return verb.train(given.overrides, given.multirun, given.plan, given.ignore_disk)
+
+
+def sweep(arguments: Sequence[str]) -> int:
+    """`posexp sweep status | resume | clean DIR`."""
+    from posexp.sweep.verb import run
+
+    return run(arguments)
 
 
 def evaluate(arguments: Sequence[str]) -> int:
@@ -187,6 +195,7 @@ def bench(arguments: Sequence[str]) -> int:
 
 VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "train": train,
+    "sweep": sweep,
     "eval": evaluate,
     "generate": generate,
     "report": report,

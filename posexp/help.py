@@ -6,6 +6,7 @@ posexp: which position scheme, and does it still work past its training length?
 usage: posexp VERB ...
 
   train       train one model, or with -m one for each combination of values, and compare them
+  sweep       how a sweep stands, go on with it, or make room
   eval        evaluate a checkpoint at other lengths
   generate    let a checkpoint go on with a text
   report      make the table and the figures of a directory again
@@ -40,8 +41,49 @@ A scheme need not be installed: --plugin my_scheme.py scheme=my_scheme takes it 
 flag can be repeated; files can also be named in POSEXP_PLUGINS, separated as in PATH. A run keeps a
 copy in its directory, which its jobs and --resume use: later edits of the file do not reach it.
 
-Each job of a sweep runs in a fresh process in a directory of its own; nothing is overwritten. The
-exit code is 0, 1 if a job failed, 2 if a setting is wrong (then nothing was run), 130 after Ctrl-C.
+Each job of a sweep runs in a fresh process in a directory of its own; nothing is overwritten. With
+hydra.sweep.dir=DIR the same command again goes on with what is not done and adds what is new;
+hydra.launcher.n_jobs=N runs N jobs at once, each with its share of the cores. posexp sweep status
+DIR shows how they stand.
+
+The exit code is 0, 1 if a job failed, 2 if a setting is wrong (then nothing was run), 130 after Ctrl-C.
+"""
+
+SWEEP = """\
+A sweep of posexp train -m, by its directory.
+
+  posexp sweep status DIR    what each job is doing or how it ended; from another terminal, too
+  posexp sweep resume DIR    go on with what is not done, as it was begun
+  posexp sweep clean DIR     what can be deleted to make room; --yes deletes it
+
+posexp sweep ACTION --help explains each. The same posexp train -m again, with hydra.sweep.dir=DIR,
+goes on as well, and adds the jobs that are new in it.
+"""
+
+SWEEP_STATUS = """\
+The jobs of a sweep, or of a single run, as their directories tell: nothing is asked of the processes
+that run them, so it works from anywhere, while they run and after.
+
+  queued, not started   it waits for its turn; nobody is about to start it
+  running               a process trains in its directory
+  completed, diverged   it has ended; a diverged one has results, too
+  failed                it ended by itself, the cause says why; a resume runs it again
+  interrupted           it was stopped or killed; a resume goes on from its last checkpoint
+"""
+
+SWEEP_RESUME = """\
+Go on with every job of a sweep that has not ended: from its last checkpoint, where there is one, and
+then the weights at the end are those of an undisturbed run, bit for bit. Failed jobs are tried
+again. Every setting is the recorded one, as is the launcher. posexp train --resume DIR is the same.
+"""
+
+SWEEP_CLEAN = """\
+What a sweep keeps that its results do not need, and how much room it takes: checkpoints of jobs that
+have ended, W&B files that were uploaded, leftovers of processes that were killed. Nothing is deleted
+without --yes, and never a result, a log, or a checkpoint that a resume would go on from.
+
+  posexp sweep clean runs/2026-01-31_12-00-00_sweep
+  posexp sweep clean runs/2026-01-31_12-00-00_sweep --yes
 """
 
 EVAL = """\

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from posexp import lifeline
+from posexp import status as status_file
 from posexp.data.documents import Corpus
 from posexp.data.load import load_corpus
 from posexp.evaluation.trained import evaluate_trained
@@ -92,13 +93,10 @@ def _recorded(
     checkpoint: Path | None,
 ) -> int:
     """Run, and write how it ended into status.json whatever happens."""
-    started = time.monotonic()
 
     def record(status: str, returncode: int | None, error: str | None = None) -> None:
         if is_first_rank():
-            seconds = round(time.monotonic() - started, 2)
-            outcome = {"status": status, "returncode": returncode, "seconds": seconds}
-            write_json(directory / "status.json", outcome | {"error": error})
+            status_file.record(directory, status, returncode, error)
 
     record("running", None)
     try:
@@ -107,7 +105,12 @@ def _recorded(
         traceback.print_exc()
         record("failed", FAILED, f"{type(error).__name__}: {error}")
         return FAILED
-    except (KeyboardInterrupt, SystemExit):  # Lightning turns the first into the second
+    except (KeyboardInterrupt, SystemExit) as error:
+        # Lightning turns the first into the second; alone, it is a plugin that gave up.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, KeyboardInterrupt):
+            traceback.print_exc()
+            record("failed", FAILED, f"something in the job called sys.exit({error.code!r})")
+            return FAILED
         record("interrupted", INTERRUPTED, "stopped at once")
         print(f"stopped; go on from the last checkpoint with: {resume_command(directory)}")
         return INTERRUPTED
@@ -213,12 +216,11 @@ def main(arguments: list[str] | None = None) -> int:
             return run_job(directory, config)
     except (ValueError, PluginError) as error:
         traceback.print_exc()
-        write_json(
-            directory / "status.json",
-            {"status": "failed", "returncode": FAILED, "seconds": 0, "error": str(error)},
-        )
+        if is_first_rank():
+            status_file.record(directory, "failed", FAILED, str(error))
         return FAILED
 
 
 if __name__ == "__main__":
+    lifeline.hold()
     sys.exit(main())

@@ -39,10 +39,16 @@ class ComposedJob:
 
 @dataclasses.dataclass(frozen=True)
 class ComposedSweep:
-    """Every job of a sweep, in order, and the directory that holds them."""
+    """Every job of a sweep, in order, and the directory that holds them.
+
+    `launcher` has the `name` and the `settings` of what shall run them. A `dated` directory has a
+    time in its name and is another one whenever the command is given.
+    """
 
     directory: Path
     jobs: list[ComposedJob]
+    launcher: dict[str, Any] = dataclasses.field(default_factory=dict)
+    dated: bool = False
 
 
 def compose_job(overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -72,8 +78,10 @@ def compose_run(hydra: Hydra, overrides: Sequence[str]) -> ComposedJob:
     return ComposedJob(list(overrides), config, directory, _environment(composed))
 
 
-def compose_sweep(hydra: Hydra, overrides: Sequence[str]) -> ComposedSweep:
-    """Every job of `-m overrides`, as Hydra's basic sweeper counts them.
+def compose_sweep(
+    hydra: Hydra, overrides: Sequence[str], numbers: Sequence[int] | None = None
+) -> ComposedSweep:
+    """Every job of `-m overrides`, as Hydra's basic sweeper counts them; or as `numbers` says.
 
     Raises `ConfigurationError`; the message names the job that cannot be composed.
     """
@@ -82,10 +90,16 @@ def compose_sweep(hydra: Hydra, overrides: Sequence[str]) -> ComposedSweep:
     sweeper = str(OmegaConf.select(master, "hydra.runtime.choices.hydra/sweeper"))
     if sweeper != "basic":
         raise ConfigurationError(f"hydra/sweeper={sweeper} is not supported: use basic")
+    if OmegaConf.select(master, "hydra.sweeper.max_batch_size") is not None:
+        raise ConfigurationError(
+            "hydra.sweeper.max_batch_size: jobs do not run in batches; hydra.launcher.n_jobs says "
+            "how many run at once"
+        )
     directory = Path.cwd() / _select(master, "hydra.sweep.dir")
     reference = _reference(hydra)
     jobs: list[ComposedJob] = []
-    for number, job_overrides in enumerate(_split(master)):
+    split = _split(master)
+    for number, job_overrides in zip(numbers or range(len(split)), split, strict=True):
         try:
             composed = _compose(hydra, [*_own(master, "hydra"), *job_overrides], RunMode.RUN)
             with open_dict(composed):
@@ -98,7 +112,15 @@ def compose_sweep(hydra: Hydra, overrides: Sequence[str]) -> ComposedSweep:
             raise ConfigurationError(f"job {number} ({named}): {error}") from error
         jobs.append(ComposedJob(job_overrides, config, job_directory, _environment(composed)))
     _refuse_shared(jobs)
-    return ComposedSweep(directory, jobs)
+    dated = "${now:" in str(OmegaConf.to_container(master.hydra.sweep, resolve=False)["dir"])
+    return ComposedSweep(directory, jobs, _launcher(master), dated)
+
+
+def _launcher(master: DictConfig) -> dict[str, Any]:
+    """Unresolved: some of it is looked up in the sweep's directory."""
+    settings = OmegaConf.to_container(master.hydra.launcher, resolve=False, enum_to_str=True)
+    choice = OmegaConf.select(master, "hydra.runtime.choices.hydra/launcher")
+    return {"name": str(choice), "settings": settings}
 
 
 def _split(master: DictConfig) -> list[list[str]]:

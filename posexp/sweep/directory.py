@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from datetime import UTC, datetime
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from posexp.files import write_json
+from posexp.sweep.errors import DirectoryInUseError
 from posexp.sweep.jobs import Job
-from posexp.training.plugins import copy_plugins, record_plugins
+from posexp.sweep.locks import SWEEP_LOCK, sweep_lock
+from posexp.sweep.record import SWEEP_FILE, is_sweep
+from posexp.training.plugins import copy_plugins
 
-SWEEP_FILE = "sweep.json"
-
-
-class DirectoryInUseError(ValueError):
-    """A directory that already holds something, or is no sweep or job to go on with."""
+#: What a start that was killed at once leaves behind, and the next one may take over.
+UNFINISHED = {SWEEP_LOCK, ".sweep.json.partial", ".config.json.partial"}
 
 
 def refuse_existing(directory: Path) -> None:
     """Raise `DirectoryInUseError` unless `directory` is new or empty."""
     if directory.exists() and not directory.is_dir():
         raise DirectoryInUseError(f"{directory} is a file, but a directory is needed")
-    if directory.is_dir() and any(directory.iterdir()):
+    if directory.is_dir() and any(p.name not in UNFINISHED for p in directory.iterdir()):
         raise DirectoryInUseError(
             f"{directory} already holds {_content(directory)}: choose another directory, or go on "
             f"with it (posexp train --resume {directory})"
         )
 
 
-def claim_sweep(directory: Path, jobs: Sequence[Job], command: Sequence[str]) -> None:
-    """Make the directory of a sweep and record its jobs, for a resume with configs and plugins.
+@contextmanager
+def claimed_sweep(directory: Path, dated: bool = False) -> Iterator[Path]:
+    """Make the directory of a new sweep, and be the only one that runs it meanwhile.
 
-    Raises `DirectoryInUseError` if it holds anything, even if another process was quicker.
+    A `dated` one, which nobody asked for by name, gets a suffix where another sweep of the same
+    second was quicker. Raises `DirectoryInUseError` if the directory holds anything.
     """
-    refuse_existing(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    record = {
-        "jobs": [job.directory.relative_to(directory).as_posix() for job in jobs],
-        "command": list(command),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "configs": [job.config for job in jobs],
-        "overrides": [job.overrides for job in jobs],
-        "environments": [job.environment for job in jobs],
-        "plugins": record_plugins(job.config for job in jobs),
-    }
-    try:
-        with (directory / SWEEP_FILE).open("x") as file:
-            json.dump(record, file, indent=1, allow_nan=False)
-    except FileExistsError as error:
-        raise DirectoryInUseError(f"{directory} was claimed by another sweep just now") from error
-    copy_plugins(directory, [job.config for job in jobs])
+    if dated:
+        directory = _first_free(directory)
+    else:
+        refuse_existing(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+    with sweep_lock(directory):
+        if is_sweep(directory):
+            raise DirectoryInUseError(f"{directory} was claimed by another sweep just now")
+        yield directory
 
 
 def claim_job(job: Job, resume: bool = False) -> None:
@@ -61,45 +54,27 @@ def claim_job(job: Job, resume: bool = False) -> None:
 
     Raises `DirectoryInUseError` if it exists otherwise.
     """
-    if resume and (job.directory / "config.json").is_file():
-        return
-    try:
-        job.directory.mkdir(parents=True)
-    except FileExistsError:
-        # Hydra makes the directory of a single run itself; an empty one is nobody's.
-        refuse_existing(job.directory)
+    config = job.directory / "config.json"
+    if not (resume and config.is_file()):
+        try:
+            job.directory.mkdir(parents=True)
+        except FileExistsError:
+            # Hydra makes the directory of a single run itself; an empty one is nobody's.
+            refuse_existing(job.directory)
+        write_json(config, job.config)
     copy_plugins(job.directory, [job.config])
-    write_json(job.directory / "config.json", job.config)
 
 
-def read_sweep(directory: Path) -> list[Job]:
-    """The jobs of a sweep's directory, or of the directory of one job.
-
-    Raises `DirectoryInUseError` if it is neither.
-    """
-    sweep, single = directory / SWEEP_FILE, directory / "config.json"
-    if sweep.is_file():
-        record = json.loads(sweep.read_text())
-        rows = zip(
-            record["jobs"],
-            record["configs"],
-            record["overrides"],
-            record["environments"],
-            strict=True,
-        )
-        return [Job(directory / name, *rest) for name, *rest in rows]
-    if single.is_file():
-        return [Job(directory, json.loads(single.read_text()))]
-    raise DirectoryInUseError(
-        f"{directory} is not the directory of a sweep or a job: it has no {SWEEP_FILE} and no "
-        "config.json"
-    )
-
-
-def sweep_plugins(directory: Path) -> dict[str, Any]:
-    """What `claim_sweep` recorded of the plugins; sweeps of before recorded nothing."""
-    none: dict[str, Any] = {"scheme": {}, "task": {}, "files": {}}
-    return json.loads((directory / SWEEP_FILE).read_text()).get("plugins", none)
+def _first_free(directory: Path) -> Path:
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count(1):
+        candidate = directory if number == 1 else directory.with_name(f"{directory.name}_{number}")
+        try:
+            candidate.mkdir()  # of two at once, one succeeds
+        except FileExistsError:
+            continue
+        return candidate
+    raise AssertionError("unreachable")
 
 
 def _content(directory: Path) -> str:

@@ -20,8 +20,6 @@ OVERHEAD = 1.5
 SECONDS_A_STEP = 0.01
 SECONDS_A_JOB = 10.0  # a fresh process: imports, the corpus, the figures
 
-CHECKPOINTS = 2  # the last one, and the next while it is written
-
 
 def estimate_seconds(config: Mapping[str, Any], parameters: int, rate: float) -> float:
     """Training and evaluation time of one job at `rate` FLOPs a second."""
@@ -47,9 +45,12 @@ def estimate_seconds(config: Mapping[str, Any], parameters: int, rate: float) ->
     return OVERHEAD * total / (rate * devices) + steps * SECONDS_A_STEP + SECONDS_A_JOB
 
 
-def estimate_bytes(checkpoint: int) -> int:
-    """Disk space of one job; metrics, arrays and figures are small beside its checkpoints."""
-    return CHECKPOINTS * checkpoint + 2_000_000
+def estimate_bytes(checkpoint: int, kept: int = 1) -> int:
+    """Disk space of one job: the checkpoints that are kept, and the next while it is written.
+
+    Metrics, arrays and figures are small beside them.
+    """
+    return (kept + 1) * checkpoint + 2_000_000
 
 
 def measure_rate(config: Mapping[str, Any]) -> float:

@@ -6,7 +6,6 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 
 from hydra.core.config_store import ConfigStore
@@ -35,18 +34,23 @@ class SweepTask:
 
     def __call__(self, config: DictConfig) -> str:
         """Run the job of the current Hydra context. Raises `RuntimeError` if it fails."""
-        hydra = HydraConfig.get()
-        job = self.jobs[int(hydra.job.num)]
-        job = dataclasses.replace(job, directory=Path(hydra.runtime.output_dir))
-        claim_job(job)
-        status = JobProcess(job).run(lambda line: print(f"{hydra.job.num} | {line}", flush=True))
+        job = self.jobs[int(HydraConfig.get().job.num)]
+        claim_job(job, resume=True)
+        process = JobProcess(job, wait=True)
+        status = process.run(lambda line: print(f"{job.label} | {line}", flush=True))
         if status in ("failed", "interrupted"):
             raise RuntimeError(f"{job.name} {status}; see {job.log}")
         return status
 
 
 class PosexpLauncher(Launcher):
-    """Each job in a fresh process; a failed one is recorded and the others go on."""
+    """Each job in a fresh process; a failed one is recorded and the others go on.
+
+    `n_jobs` run at once; None is 1 on CPUs, and one for each GPU.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self._n_jobs = n_jobs
 
     def setup(
         self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig
@@ -55,21 +59,14 @@ class PosexpLauncher(Launcher):
         if not isinstance(task_function, SweepTask):
             raise TypeError("hydra/launcher=posexp runs the jobs of `posexp train -m` only")
         self._task = task_function
-        self._stopped = False  # by Ctrl-C, which stops later batches of the sweep too
 
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
         """Run the jobs; `return_value` is the status, so that no failure stops the sweep."""
-        last = initial_job_idx + len(job_overrides)
-        jobs = self._task.jobs[initial_job_idx:last]
-        if [job.overrides for job in jobs] != [list(overrides) for overrides in job_overrides]:
-            raise RuntimeError("the sweeper changed the jobs after they were checked")
-        runner = JobRunner(len(self._task.jobs), first=initial_job_idx)
-        runner.stopped = self._stopped
-        statuses = runner.run(jobs)
-        self._stopped = runner.stopped
-        return [_job_return(job, status) for job, status in zip(jobs, statuses, strict=True)]
+        jobs = self._task.jobs[initial_job_idx : initial_job_idx + len(job_overrides)]
+        statuses = JobRunner(self._n_jobs).run(jobs)
+        return [job_return(job, status) for job, status in zip(jobs, statuses, strict=True)]
 
 
 @dataclasses.dataclass
@@ -77,6 +74,7 @@ class PosexpLauncherConfig:
     """What `hydra/launcher=posexp` composes to."""
 
     _target_: str = "hydra_plugins.posexp.PosexpLauncher"
+    n_jobs: int | None = None
 
 
 def register_launcher() -> None:
@@ -100,7 +98,8 @@ def register_launcher() -> None:
     )
 
 
-def _job_return(job: Job, status: str) -> JobReturn:
+def job_return(job: Job, status: str) -> JobReturn:
+    """What Hydra wants to hear of a job that ended with `status`."""
     result = JobReturn(
         overrides=job.overrides,
         cfg=OmegaConf.create(job.config),

@@ -28,7 +28,8 @@ def print_plan(
     for job, plan in zip(jobs, plans, strict=True):
         rate = _rate(job, rates)
         time = estimate_seconds(job.config, plan.parameters, rate)
-        space = estimate_bytes(plan.checkpoint_bytes)
+        kept = job.config["trainer"].get("keep_checkpoints", 1)
+        space = estimate_bytes(plan.checkpoint_bytes, kept)
         seconds, disk = seconds + time, disk + space
         kernels = ", ".join(dict.fromkeys(plan.kernels))
         counts = (f"{plan.parameters:,}", f"{plan.scheme_parameters:,}")

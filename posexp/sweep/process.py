@@ -7,21 +7,22 @@ inherits the first one's process group: so no two jobs ever share a process.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO
 
-from posexp.files import write_json
-from posexp.sweep.directory import DirectoryInUseError
-from posexp.sweep.jobs import ENDED, Job, last_line, read_status
+from posexp import lifeline
+from posexp.status import begin, record
+from posexp.sweep.jobs import ENDED, Job, attempt_line, last_attempt, last_line, read_status
+from posexp.sweep.locks import is_held, lock
 
 JOB_MODULE = "posexp.job"
+POLL = 0.1  # seconds between looks at the log
 
 # What another launcher, a notebook or an outer job leaves behind and a job would believe.
 _FOREIGN_PREFIXES = ("TORCHELASTIC_", "MASTER_", "PL_GLOBAL_SEED", "PET_")
@@ -35,43 +36,52 @@ _FOREIGN = {
 class JobProcess:
     """The running processes of one job; `run` blocks, `interrupt` and `kill` may come from outside.
 
-    Raises `DirectoryInUseError` from `run` if another process is at work in the directory.
+    A job that outlived an earlier launcher is waited for. Raises `DirectoryInUseError` from `run`
+    if another process is at work in the directory and `wait` is false.
     """
 
-    def __init__(self, job: Job, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, job: Job, environment: dict[str, str] | None = None, wait: bool = False
+    ) -> None:
         self.job = job
         self._environment = environment or {}
+        self._wait = wait
         self._process: subprocess.Popen[bytes] | None = None
         self._stop: signal.Signals | None = None
 
     def run(self, show: Callable[[str], None]) -> str:
         """Train, give each line of output to `show`, and return the final status."""
-        started = time.monotonic()
         with self.job.log.open("ab") as log:
-            lock(log, self.job)
+            if self._wait and is_held(self.job.log):
+                show("still stopping, since its launcher died: waiting for it")
+            hold(log, self.job, self._may_wait)
+            if self.job.ended:  # meanwhile
+                return str(read_status(self.job.directory)["status"])
+            attempt = begin(self.job.directory, log=self.job.log.name, **self.job.identity)
+            if attempt > 1:
+                log.write(f"\n{attempt_line(attempt)}".encode())
+                log.flush()
+            lines = _Lines(self.job.log, show)
             with subprocess.Popen(
                 _command(self.job),
                 env=self._clean_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                # The job watches its stdin: see posexp.lifeline.
+                stdin=subprocess.PIPE,
+                # The log itself, not a pipe: it is whole, and the job's lock on it holds, whatever
+                # becomes of this process.
+                stdout=log,
                 stderr=subprocess.STDOUT,
                 # Its own session: a Ctrl-C in the terminal reaches the sweep alone, which passes
-                # it on once. The inherited log keeps the lock for as long as the job lives.
+                # it on once.
                 start_new_session=True,
-                pass_fds=(log.fileno(),),
             ) as self._process:
                 if self._stop is not None:  # interrupted between the decision and the start
                     self._signal(self._stop)
-                assert self._process.stdout is not None
-                reader = threading.Thread(
-                    target=_copy, args=(self._process.stdout, log, show), daemon=True
-                )
-                reader.start()
-                returncode = self._process.wait()
-                # A loader worker that outlived its job would keep the pipe open for ever.
+                returncode = self._follow(self._process, lines)
+                # A loader worker that outlived its job would go on for ever.
                 self._signal(signal.SIGKILL)
-                reader.join()
-        return self._settle(returncode, time.monotonic() - started)
+            lines.read(to_the_end=True)
+            return self._settle(returncode)
 
     def interrupt(self) -> None:
         """Ask the job to save and stop, as Ctrl-C does."""
@@ -82,6 +92,16 @@ class JobProcess:
         """Stop the job at once; what it did since its last checkpoint is lost."""
         self._stop = signal.SIGKILL
         self._signal(signal.SIGKILL)
+
+    def _follow(self, process: subprocess.Popen[bytes], lines: _Lines) -> int:
+        while True:
+            try:
+                return process.wait(POLL)
+            except subprocess.TimeoutExpired:
+                lines.read()
+
+    def _may_wait(self) -> bool:
+        return self._wait and self._stop is None
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process is not None:
@@ -97,37 +117,52 @@ class JobProcess:
         if self.job.devices > 1:
             # torchrun would choose one thread a process and say so at length.
             kept.setdefault("OMP_NUM_THREADS", str(self.job.config["trainer"].get("threads") or 1))
-        return {**kept, "PYTHONUNBUFFERED": "1", **self.job.environment, **self._environment}
+        own = {"PYTHONUNBUFFERED": "1", lifeline.VARIABLE: "1"}
+        return {**kept, **own, **self.job.environment, **self._environment}
 
-    def _settle(self, returncode: int, seconds: float) -> str:
+    def _settle(self, returncode: int) -> str:
         """Record the end of a job that could not do it itself (killed, out of memory)."""
-        found = read_status(self.job.directory)
-        said = found["status"]
+        said = read_status(self.job.directory)["status"]
         if returncode == 0 and said in ENDED:
             return said
         if returncode != 0 and said in ("failed", "interrupted"):
             return said
-        stopped = self._stop is not None
-        error = _death(returncode) or last_line(self.job.log)
-        status = {
-            "status": "interrupted" if stopped else "failed",
-            "returncode": returncode,
-            "seconds": round(seconds, 2),
-            "error": error or f"the process ended with exit code {returncode}",
-        }
-        write_json(self.job.directory / "status.json", {**found, **status})
-        return status["status"]
+        status = "interrupted" if self._stop is not None else "failed"
+        record(self.job.directory, status, returncode, _cause(self.job.log, returncode))
+        return status
 
 
-def lock(log: BinaryIO, job: Job) -> None:
+def hold(log: BinaryIO, job: Job, waiting: Callable[[], bool] | None = None) -> None:
     """Hold `job`'s log for as long as it is open here or in a child.
 
-    Raises `DirectoryInUseError` if another process holds it.
+    Where another process holds it, wait for as long as `waiting()` says so. Raises
+    `DirectoryInUseError` after that.
     """
-    try:
-        fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise DirectoryInUseError(f"{job.directory}: another process is training in it") from error
+    lock(log, f"{job.directory}: another process is training in it", waiting)
+
+
+class _Lines:
+    """What is appended to a log, line by line."""
+
+    def __init__(self, log: Path, show: Callable[[str], None]) -> None:
+        self._log, self._show = log, show
+        self._position = log.stat().st_size
+        self._begun = b""
+
+    def read(self, to_the_end: bool = False) -> None:
+        for line in self._new(to_the_end):
+            # A progress bar repaints its line with carriage returns: only its last state is shown.
+            self._show(line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2])
+
+    def _new(self, to_the_end: bool) -> Iterator[bytes]:
+        with self._log.open("rb") as file:
+            file.seek(self._position)
+            found = file.read()
+        self._position += len(found)
+        *whole, self._begun = (self._begun + found).split(b"\n")
+        yield from whole
+        if to_the_end and self._begun:
+            yield self._begun
 
 
 def _command(job: Job) -> list[str]:
@@ -138,17 +173,20 @@ def _command(job: Job) -> list[str]:
     return [sys.executable, *torchrun, *module]
 
 
-def _copy(pipe: BinaryIO, log: BinaryIO, show: Callable[[str], None]) -> None:
-    for line in pipe:
-        log.write(line)
-        log.flush()
-        # A progress bar repaints its line with carriage returns: only its last state is shown.
-        show(line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2])
+def _cause(log: Path, returncode: int) -> str:
+    """Why a job ended that could not say it."""
+    if returncode < 0:
+        return f"the process was ended by {_signal_name(-returncode)}"
+    # torchrun's own words about the rank that failed first.
+    ended = re.findall(r"^\s*rank\s*: (\d+).*\n\s*exitcode\s*: -(\d+)", last_attempt(log), re.M)
+    if ended:
+        rank, number = ended[-1]
+        return f"the process of rank {rank} was ended by {_signal_name(int(number))}"
+    words = last_line(log)
+    said = f"; the last it said: {words}" if words else " and said nothing"
+    return f"the process ended with exit code {returncode}{said}"
 
 
-def _death(returncode: int) -> str | None:
-    if returncode >= 0:
-        return None
-    name = signal.Signals(-returncode).name
-    likely = " (out of memory?)" if name == "SIGKILL" else ""
-    return f"the process was ended by {name}{likely}"
+def _signal_name(number: int) -> str:
+    likely = " (out of memory?)" if number == signal.SIGKILL else ""
+    return f"{signal.Signals(number).name}{likely}"

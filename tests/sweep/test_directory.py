@@ -2,13 +2,9 @@ import json
 
 import pytest
 
-from posexp.sweep.directory import (
-    DirectoryInUseError,
-    claim_job,
-    claim_sweep,
-    read_sweep,
-    refuse_existing,
-)
+from posexp.sweep.directory import claim_job, claimed_sweep, refuse_existing
+from posexp.sweep.errors import DirectoryInUseError
+from posexp.sweep.record import new_record, read_sweep, write_record
 
 
 def test_new_and_empty_directories_are_free(tmp_path):
@@ -33,16 +29,37 @@ def test_a_file_in_the_way_is_named(tmp_path):
         refuse_existing(tmp_path / "x")
 
 
-def test_a_sweep_remembers_what_it_takes_to_go_on(tmp_path, job):
-    jobs = [job(name="s/0_a", overrides=["seed=0"]), job(name="s/1_b", environment={"A": "1"})]
-    claim_sweep(tmp_path / "s", jobs, ["posexp", "train", "-m"])
-    record = json.loads((tmp_path / "s" / "sweep.json").read_text())
-    assert record["jobs"] == ["0_a", "1_b"]
-    assert record["command"] == ["posexp", "train", "-m"]
-    assert record["created"].endswith("+00:00")
-    assert read_sweep(tmp_path / "s") == jobs
-    with pytest.raises(DirectoryInUseError):
-        claim_sweep(tmp_path / "s", jobs, [])
+def test_of_two_sweeps_in_one_directory_the_second_is_refused(tmp_path, job):
+    directory = tmp_path / "s"
+    with claimed_sweep(directory) as claimed:
+        assert claimed == directory
+        said = "another posexp.*sweep status"
+        with pytest.raises(DirectoryInUseError, match=said), claimed_sweep(directory):
+            pass
+        write_record(directory, new_record(directory, [job(name="s/0_a")], []))
+    with pytest.raises(DirectoryInUseError, match="a sweep"), claimed_sweep(directory):
+        pass
+
+
+def test_two_sweeps_of_the_same_second_get_a_directory_each(tmp_path):
+    with (
+        claimed_sweep(tmp_path / "s", dated=True) as first,
+        claimed_sweep(tmp_path / "s", dated=True) as second,
+        claimed_sweep(tmp_path / "s", dated=True) as third,
+    ):
+        assert [p.name for p in (first, second, third)] == ["s", "s_2", "s_3"]
+
+
+def test_what_a_start_left_that_was_killed_at_once_is_taken_over(tmp_path, job):
+    with claimed_sweep(tmp_path / "s"):
+        (tmp_path / "s" / ".sweep.json.partial").write_text("{")
+    with claimed_sweep(tmp_path / "s"):
+        pass
+    one = job(name="s/0_a")
+    one.directory.mkdir()
+    (one.directory / ".config.json.partial").write_text("{")
+    claim_job(one, resume=True)
+    assert json.loads((one.directory / "config.json").read_text()) == one.config
 
 
 def test_a_job_is_claimed_once(job):

@@ -65,8 +65,9 @@ def test_more_of_anything_takes_longer_and_devices_share_it():
     assert estimate_seconds(longer, 1000, rate=1e3) > base
 
 
-def test_disk_is_two_checkpoints_and_a_little():
+def test_disk_is_the_checkpoints_one_more_and_a_little():
     assert estimate_bytes(10**9) == 2 * 10**9 + 2_000_000
+    assert estimate_bytes(10**9, kept=3) == 4 * 10**9 + 2_000_000
 
 
 def test_the_rate_is_a_positive_number_and_leaves_the_threads_alone():

@@ -7,9 +7,10 @@ import time
 import pytest
 
 from posexp.sweep import process
-from posexp.sweep.directory import DirectoryInUseError, claim_job
+from posexp.sweep.directory import claim_job
+from posexp.sweep.errors import DirectoryInUseError
 from posexp.sweep.jobs import read_status
-from posexp.sweep.process import JobProcess, lock
+from posexp.sweep.process import JobProcess, hold
 
 
 def run(job, show=lambda line: None, **keywords):
@@ -95,7 +96,7 @@ def test_two_processes_never_train_in_one_directory(job):
     one = job()
     claim_job(one)
     with one.log.open("ab") as log:
-        lock(log, one)
+        hold(log, one)
         with pytest.raises(DirectoryInUseError, match="another process"):
             JobProcess(one).run(lambda line: None)
     assert JobProcess(one).run(lambda line: None) == "completed"

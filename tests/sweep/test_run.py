@@ -8,14 +8,15 @@ import pytest
 
 from posexp.sweep import run as run_module
 from posexp.sweep.jobs import read_status
-from posexp.sweep.run import JobRunner, device_slots, failure_summary
+from posexp.sweep.outcome import failure_summary
+from posexp.sweep.run import JobRunner
 
 
 def test_a_failed_job_does_not_stop_the_others(job, capsys):
     """P43: jobs 1 and 2 of 0..3 raise; each traceback is in its own log and in the summary."""
     whats = ["complete", "raise", "raise", "complete"]
     jobs = [job(what, f"{i}_job", seed=i) for i, what in enumerate(whats)]
-    assert JobRunner(4).run(jobs) == ["completed", "failed", "failed", "completed"]
+    assert JobRunner().run(jobs) == ["completed", "failed", "failed", "completed"]
     summary = failure_summary(jobs)
     for i in (1, 2):
         mine, other = f"missing in seed {i}", f"missing in seed {3 - i}"
@@ -35,7 +36,7 @@ def test_a_failed_job_does_not_stop_the_others(job, capsys):
 
 def test_no_two_jobs_share_a_process(job):
     jobs = [job(name=f"{i}_job", seed=i) for i in range(3)]
-    JobRunner(3).run(jobs)
+    JobRunner().run(jobs)
     pids = {json.loads((j.directory / "seen.json").read_text())["pid"] for j in jobs}
     assert len(pids) == 3
     assert os.getpid() not in pids
@@ -45,7 +46,7 @@ def test_an_existing_job_directory_is_left_alone(job, capsys):
     one = job()
     one.directory.mkdir()
     (one.directory / "result.json").write_text("precious")
-    assert JobRunner(1).run([one]) == ["failed"]
+    assert JobRunner().run([one]) == ["failed"]
     assert (one.directory / "result.json").read_text() == "precious"
     assert [p.name for p in one.directory.iterdir()] == ["result.json"]
     assert "already holds" in capsys.readouterr().out
@@ -63,7 +64,7 @@ def test_an_interrupt_reaches_the_running_job_and_stops_the_rest(job, signal_num
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    statuses = JobRunner(2).run(jobs)
+    statuses = JobRunner().run(jobs)
     thread.join()
     assert statuses == ["interrupted", "not started"]
     assert "saved" in jobs[0].log.read_text()
@@ -75,21 +76,10 @@ def test_an_interrupt_reaches_the_running_job_and_stops_the_rest(job, signal_num
 def test_jobs_share_the_gpus_one_each(job, monkeypatch):
     jobs = [job(name=f"{i}_job", seed=i) for i in range(4)]
     slots = [{"CUDA_VISIBLE_DEVICES": "3"}, {"CUDA_VISIBLE_DEVICES": "7"}]
-    monkeypatch.setattr(run_module, "device_slots", lambda jobs: slots)
-    assert JobRunner(4).run(jobs) == ["completed"] * 4
+    monkeypatch.setattr(run_module, "places", lambda jobs, n_jobs: slots)
+    assert JobRunner().run(jobs) == ["completed"] * 4
     devices = [
         json.loads((j.directory / "seen.json").read_text())["env"]["CUDA_VISIBLE_DEVICES"]
         for j in jobs
     ]
     assert set(devices) == {"3", "7"}
-
-
-def test_slots_are_the_visible_gpus_unless_a_job_needs_several(job, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 7")
-    on_cpu, on_gpu, wide = [job(name=n) for n in "abc"]
-    on_gpu.config["trainer"]["accelerator"] = "gpu"
-    wide.config["trainer"] = {"accelerator": "gpu", "devices": 2}
-    assert device_slots([on_cpu, on_cpu]) == [{}]
-    assert device_slots([on_gpu]) == [{"CUDA_VISIBLE_DEVICES": "3"}]
-    assert [s["CUDA_VISIBLE_DEVICES"] for s in device_slots([on_gpu] * 5)] == ["3", "7"]
-    assert device_slots([on_gpu, wide]) == [{}]

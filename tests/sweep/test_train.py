@@ -10,7 +10,7 @@ import pytest
 import posexp.report
 from posexp.composition import ConfigurationError
 from posexp.files import write_json
-from posexp.sweep.directory import DirectoryInUseError
+from posexp.sweep.errors import DirectoryInUseError
 from posexp.sweep.train import resume, train
 
 FAST = ["trainer.context_length=64", "evaluation.targets=16", "tracking=csv", "model.n_layers=4"]

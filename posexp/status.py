@@ -1,0 +1,60 @@
+"""How a job stands, as its status.json says: written by the job, and by what started it.
+
+`status` is running, completed, diverged, failed or interrupted; `attempts` counts the starts, and
+`seconds` is the duration of the last. Times are UTC.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from posexp.files import write_json
+
+ENDED = ("completed", "diverged")
+
+NEVER_STARTED: dict[str, Any] = {
+    "status": "not started",
+    "returncode": None,
+    "seconds": None,
+    "error": None,
+}
+
+
+def read_status(directory: Path) -> dict[str, Any]:
+    """The content of status.json; status "not started" if there is none that can be read."""
+    try:
+        return json.loads((directory / "status.json").read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return dict(NEVER_STARTED)
+
+
+def begin(directory: Path, **facts: Any) -> int:
+    """Record that a process is about to train in `directory`, and return which attempt it is."""
+    attempts = read_status(directory).get("attempts", 0) + 1
+    started = {"status": "running", "attempts": attempts, "started": now(), "ended": None}
+    write_json(directory / "status.json", NEVER_STARTED | started | facts)
+    return attempts
+
+
+def record(directory: Path, status: str, returncode: int | None, error: str | None = None) -> None:
+    """Record `status`, and keep what `begin` knew."""
+    known = read_status(directory)
+    outcome = {"status": status, "returncode": returncode, "error": error}
+    if status != "running":
+        outcome |= {"ended": now(), "seconds": _since(known.get("started"))}
+    write_json(directory / "status.json", known | outcome)
+
+
+def now() -> str:
+    """UTC to the millisecond, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _since(started: str | None) -> float | None:
+    if started is None:
+        return None
+    passed = datetime.now(UTC) - datetime.fromisoformat(started)
+    return round(passed.total_seconds(), 2)

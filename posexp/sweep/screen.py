@@ -1,0 +1,116 @@
+"""What the launcher shows while jobs run: on a terminal a line for each and a total, else lines."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from posexp.sweep.jobs import Job
+from posexp.sweep.plan import duration
+from posexp.sweep.progress import Progress, parse
+
+
+class Screen:
+    """Shows `jobs`, `at_once` of which run at the same time.
+
+    On a terminal only what a job says of itself besides its steps scrolls by. Elsewhere every line
+    is printed with the job's number before it, and the total after each job.
+    """
+
+    def __init__(self, jobs: Sequence[Job], at_once: int, console: Console | None = None) -> None:
+        self._console = console or Console(file=sys.stdout, highlight=False)
+        self._total, self._at_once = len(jobs), at_once
+        self._guard = threading.Lock()
+        self._began = time.monotonic()
+        self._running: dict[str, Progress | None] = {}
+        self._numbers: dict[str, int] = {}
+        self._ended = 0
+        self._live: Live | None = None
+        if self._console.is_terminal:
+            self._live = Live(
+                console=self._console, get_renderable=self._table, refresh_per_second=2
+            )
+
+    def __enter__(self) -> Screen:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def start(self, job: Job) -> None:
+        """`job` begins."""
+        with self._guard:
+            self._running[job.name] = None
+            self._numbers[job.name] = len(self._numbers) + 1
+            self._print(f"{self._count(job)} {job.name} starts")
+
+    def say(self, job: Job, line: str) -> None:
+        """`job` printed `line`."""
+        progress = parse(line)
+        with self._guard:
+            if progress is not None:
+                self._running[job.name] = progress
+            if progress is None or self._live is None:
+                self._print(f"{job.label} | {line}")
+
+    def end(self, job: Job, how: str) -> None:
+        """`job` is over, as `how` says."""
+        with self._guard:
+            self._running.pop(job.name, None)
+            self._ended += 1
+            self._print(f"{self._count(job)} {job.name} {how}")
+            if self._live is None and self._ended < self._total > 1:
+                self._print(f"posexp: {self._summary()}")
+
+    def left(self) -> float | None:
+        """Seconds until the last job ends, if the rest goes as what is done; None at first."""
+        done = self._ended + sum(p.share for p in self._running.values() if p is not None)
+        if not done:
+            return None
+        return (time.monotonic() - self._began) / done * (self._total - done)
+
+    def _count(self, job: Job) -> str:
+        return f"[{self._numbers[job.name]}/{self._total}]"
+
+    def _summary(self) -> str:
+        left = self.left()
+        waiting = self._total - self._ended - len(self._running)
+        parts = [f"{self._ended} of {self._total} jobs over", f"{len(self._running)} running"]
+        parts += [f"{waiting} queued"] if waiting else []
+        return ", ".join([*parts, f"about {duration(left)} left"] if left is not None else parts)
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        with self._guard:
+            for name, progress in self._running.items():
+                table.add_row(name, *_cells(progress))
+            table.add_row(self._summary())
+        return table
+
+    def _print(self, text: str) -> None:
+        if self._live is None:
+            print(text, flush=True)
+        else:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+
+def _cells(progress: Progress | None) -> tuple[str, ...]:
+    if progress is None:
+        return ("starting",)
+    loss = "" if progress.loss is None else f"loss {progress.loss:.3f}"
+    return (f"{progress.share:4.0%}", f"step {progress.step}/{progress.steps}", loss)
