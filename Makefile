@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: sweep test test-slow lint clean
+.PHONY: sweep test test-slow test-slurm lint clean
 
 # The quick comparison: eight schemes on Austen, one seed, a table and figures at the end.
 sweep: .venv/installed
@@ -16,6 +16,11 @@ test: .venv/installed-dev
 # Minutes long: every kill and resume, the n-gram figures of both corpora, the wheel elsewhere.
 test-slow: .venv/installed-dev
 	$(BIN)/python -m pytest -m slow
+
+# A sweep on a real Slurm of one node, which is started for it: needs root, slurm-wlm and munge.
+test-slurm: .venv/installed-dev
+	@command -v slurmctld munged >/dev/null || { echo 'make test-slurm needs Debian packages: apt-get install slurm-wlm munge'; exit 1; }
+	$(BIN)/python -m pytest -m slow tests/cluster
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "posexp needs Python 3.11 or newer: make PYTHON=python3.11")'

@@ -21,6 +21,7 @@ from posexp.composition.errors import (
     unknown_key,
 )
 from posexp.composition.keys import check_keys
+from posexp.composition.launchers import check_launcher
 from posexp.composition.overrides import check_overrides, parse_overrides
 from posexp.composition.session import hydra_session
 
@@ -97,6 +98,7 @@ def compose_sweep(
         )
     directory = Path.cwd() / _select(master, "hydra.sweep.dir")
     reference = _reference(hydra)
+    launcher = _launcher(master)
     jobs: list[ComposedJob] = []
     split = _split(master)
     for number, job_overrides in zip(numbers or range(len(split)), split, strict=True):
@@ -113,13 +115,14 @@ def compose_sweep(
         jobs.append(ComposedJob(job_overrides, config, job_directory, _environment(composed)))
     _refuse_shared(jobs)
     dated = "${now:" in str(OmegaConf.to_container(master.hydra.sweep, resolve=False)["dir"])
-    return ComposedSweep(directory, jobs, _launcher(master), dated)
+    return ComposedSweep(directory, jobs, launcher, dated)
 
 
 def _launcher(master: DictConfig) -> dict[str, Any]:
     """Unresolved: some of it is looked up in the sweep's directory."""
     settings = OmegaConf.to_container(master.hydra.launcher, resolve=False, enum_to_str=True)
     choice = OmegaConf.select(master, "hydra.runtime.choices.hydra/launcher")
+    check_launcher(str(choice), settings)
     return {"name": str(choice), "settings": settings}
 
 

@@ -78,21 +78,24 @@ class PosexpLauncherConfig:
 
 
 def register_launcher() -> None:
-    """Offer Hydra the option `hydra/launcher=posexp`.
+    """Offer Hydra the option `hydra/launcher=posexp`, and the class behind `slurm`.
 
     Hydra imports launchers from `hydra_plugins` only. A package of that name on disk would be
     imported by every Hydra app on the machine, so the module exists in this process alone.
     """
+    from posexp.sweep.cluster import ClusterLauncher
+
     try:
         parent = import_module("hydra_plugins")
     except ImportError:
         parent = sys.modules["hydra_plugins"] = ModuleType("hydra_plugins")
         parent.__path__ = []
     module = ModuleType("hydra_plugins.posexp")
-    module.PosexpLauncher = PosexpLauncher
     parent.posexp = sys.modules[module.__name__] = module
-    PosexpLauncher.__module__ = module.__name__
-    Plugins.instance().register(PosexpLauncher)
+    for launcher in (PosexpLauncher, ClusterLauncher):
+        setattr(module, launcher.__name__, launcher)
+        launcher.__module__ = module.__name__
+        Plugins.instance().register(launcher)
     ConfigStore.instance().store(
         group="hydra/launcher", name="posexp", node=PosexpLauncherConfig, provider="posexp"
     )

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from posexp.composition import ComposedJob, ConfigurationError
+from posexp.composition.launchers import runs_elsewhere
 from posexp.registry import PluginError
 from posexp.sweep.estimate import estimate_bytes
 from posexp.sweep.jobs import Job
@@ -20,6 +21,8 @@ def sweep_settings(composed: Sequence[ComposedJob], launcher: Mapping[str, Any])
 
     Raises `ValueError` for a number of jobs at once that cannot be.
     """
+    if runs_elsewhere(launcher["settings"] or {}):
+        return {"elsewhere": True}
     n_jobs = (launcher["settings"] or {}).get("n_jobs")
     check_n_jobs(n_jobs)
     trainers = [one.config["trainer"] for one in composed]
@@ -37,11 +40,14 @@ def prepare(
     Raises `ConfigurationError`, `ValueError` or `PluginError` for the first job that is not legal.
     """
     from posexp.job import check_job, resolve_machine
+    from posexp.training.machine import other_machine
+
+    resolve = other_machine if settings.get("elsewhere") else resolve_machine
 
     jobs, plans = [], []
     for number, one in enumerate(composed):
         try:
-            config = resolve_machine(shared(one.config, settings))
+            config = resolve(shared(one.config, settings))
             jobs.append(Job(one.directory, config, one.overrides, one.environment))
             plans.append(check_job(config))
         except (ValueError, PluginError) as error:

@@ -61,6 +61,29 @@ def check_gpus(trainer: Mapping[str, Any]) -> None:
         raise ValueError(f"trainer.devices={wanted}, but there are {found} GPUs")
 
 
+def other_machine(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the config of a job that will run on a machine of which nothing is known here.
+
+    Raises `ValueError` for a value that is unknown, or left to be found out.
+    """
+    trainer = config["trainer"]
+    left_open = [
+        f"trainer.{name}"
+        for name in ("accelerator", "threads", "precision")
+        if trainer[name] in (None, "auto")
+    ]
+    if left_open:
+        raise ValueError(
+            f"the jobs run on another machine: say {', '.join(left_open)}, as in "
+            "trainer.accelerator=gpu trainer.threads=8 trainer.precision=bf16-mixed"
+        )
+    # How many GPUs there are is not asked: they would be those of this machine.
+    asked = "cpu" if trainer["accelerator"] == "gpu" else trainer["accelerator"]
+    resolved = resolve_machine({**config, "trainer": {**trainer, "accelerator": asked}})
+    resolved["trainer"]["accelerator"] = trainer["accelerator"]
+    return resolved
+
+
 def bf16_is_fast(accelerator: str) -> bool:
     """Whether bfloat16 autocast pays: GPUs with bfloat16 units, and CPUs with AMX tiles.
 

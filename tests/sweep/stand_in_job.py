@@ -44,7 +44,7 @@ if what == "orphan":  # a child that holds the pipe open
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 if what == "bar":
     print("1%\r50%\r100%", flush=True)
-if what in ("wait", "deaf"):
+if what in ("wait", "deaf") or (what == "wait once" and not (directory / "waiting").exists()):
     (directory / "waiting").touch()
     while True:
         time.sleep(0.02)
