@@ -97,6 +97,8 @@ def _recorded(
     def record(status: str, returncode: int | None, error: str | None = None) -> None:
         if is_first_rank():
             status_file.record(directory, status, returncode, error)
+        elif status == "failed":
+            status_file.record_rank(directory, int(os.environ["RANK"]), error)
 
     record("running", None)
     try:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from posexp.files import write_json
 
 ENDED = ("completed", "diverged")
+RANK_FILE = ".failed_rank"
 
 NEVER_STARTED: dict[str, Any] = {
     "status": "not started",
@@ -33,6 +35,7 @@ def read_status(directory: Path) -> dict[str, Any]:
 
 def begin(directory: Path, **facts: Any) -> int:
     """Record that a process is about to train in `directory`, and return which attempt it is."""
+    failed_rank(directory)  # of an attempt that nobody saw the end of
     attempts = read_status(directory).get("attempts", 0) + 1
     started = {"status": "running", "attempts": attempts, "started": now(), "ended": None}
     write_json(directory / "status.json", NEVER_STARTED | started | facts)
@@ -46,6 +49,27 @@ def record(directory: Path, status: str, returncode: int | None, error: str | No
     if status != "running":
         outcome |= {"ended": now(), "seconds": _since(known.get("started"))}
     write_json(directory / "status.json", known | outcome)
+
+
+def record_rank(directory: Path, rank: int, error: str | None) -> None:
+    """Record how another rank than the first failed, if it was before any other.
+
+    The first one then fails too, and knows only that the connection broke.
+    """
+    if read_status(directory)["status"] == "running":
+        with suppress(FileExistsError), (directory / RANK_FILE).open("x") as file:
+            file.write(f"rank {rank}: {error}")
+
+
+def failed_rank(directory: Path) -> str | None:
+    """What `record_rank` recorded, once."""
+    path = directory / RANK_FILE
+    try:
+        said = path.read_text()
+    except FileNotFoundError:
+        return None
+    path.unlink()
+    return said or None
 
 
 def now() -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from posexp import lifeline
-from posexp.status import begin, record
+from posexp.status import begin, failed_rank, record
 from posexp.sweep.jobs import ENDED, Job, attempt_line, last_attempt, last_line, read_status
 from posexp.sweep.locks import is_held, lock
 
@@ -125,13 +125,17 @@ class JobProcess:
 
     def _settle(self, returncode: int) -> str:
         """Record the end of a job that could not do it itself (killed, out of memory)."""
-        said = read_status(self.job.directory)["status"]
+        directory = self.job.directory
+        said = read_status(directory)["status"]
         if returncode == 0 and said in ENDED:
             return said
-        if returncode != 0 and said in ("failed", "interrupted"):
+        # What the first rank says of itself is the consequence, where another one failed first.
+        other = failed_rank(directory) or _killed_rank(self.job.log)
+        if returncode != 0 and said in ("failed", "interrupted") and not (other and not self._stop):
             return said
         status = "interrupted" if self._stop is not None else "failed"
-        record(self.job.directory, status, returncode, _cause(self.job.log, returncode))
+        cause = other or _cause(self.job.log, returncode)
+        record(directory, status, returncode, cause)
         return status
 
 
@@ -180,14 +184,18 @@ def _cause(log: Path, returncode: int) -> str:
     """Why a job ended that could not say it."""
     if returncode < 0:
         return f"the process was ended by {_signal_name(-returncode)}"
-    # torchrun's own words about the rank that failed first.
-    ended = re.findall(r"^\s*rank\s*: (\d+).*\n\s*exitcode\s*: -(\d+)", last_attempt(log), re.M)
-    if ended:
-        rank, number = ended[-1]
-        return f"the process of rank {rank} was ended by {_signal_name(int(number))}"
     words = last_line(log)
     said = f"; the last it said: {words}" if words else " and said nothing"
     return f"the process ended with exit code {returncode}{said}"
+
+
+def _killed_rank(log: Path) -> str | None:
+    """The rank that a signal ended, in torchrun's words; it ends the others with SIGTERM."""
+    found = re.findall(r"^\s*rank\s*: (\d+).*\n\s*exitcode\s*: -(\d+)", last_attempt(log), re.M)
+    for rank, number in found:
+        if int(number) != signal.SIGTERM:
+            return f"the process of rank {rank} was ended by {_signal_name(int(number))}"
+    return None
 
 
 def _signal_name(number: int) -> str:

@@ -8,9 +8,10 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from posexp.sweep.jobs import Job
 from posexp.sweep.plan import duration
@@ -79,7 +80,7 @@ class Screen:
 
     def left(self) -> float | None:
         """Seconds until the last job ends, if the rest goes as what is done; None at first."""
-        done = self._ended + sum(p.share for p in self._running.values() if p is not None)
+        done = self._ended + sum(p.share for p in list(self._running.values()) if p is not None)
         if not done:
             return None
         return (time.monotonic() - self._began) / done * (self._total - done)
@@ -94,19 +95,18 @@ class Screen:
         parts += [f"{waiting} queued"] if waiting else []
         return ", ".join([*parts, f"about {duration(left)} left"] if left is not None else parts)
 
-    def _table(self) -> Table:
+    def _table(self) -> Group:
+        # Without the guard: whoever prints holds it, and waits for whoever draws.
         table = Table.grid(padding=(0, 2))
-        with self._guard:
-            for name, progress in self._running.items():
-                table.add_row(name, *_cells(progress))
-            table.add_row(self._summary())
-        return table
+        for name, progress in list(self._running.items()):
+            table.add_row(Text(name), *_cells(progress))
+        return Group(table, Text(self._summary()))
 
     def _print(self, text: str) -> None:
         if self._live is None:
             print(text, flush=True)
         else:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _cells(progress: Progress | None) -> tuple[str, ...]:

@@ -14,8 +14,10 @@ what = config.get("stand_in", {}).get(str(config["seed"]), "complete")
 
 
 def say(status, returncode, error=None):
+    path = directory / "status.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
     record = {"status": status, "returncode": returncode, "seconds": 0.1, "error": error}
-    (directory / "status.json").write_text(json.dumps(record))
+    path.write_text(json.dumps(known | record))
 
 
 def stop(number, frame):
