@@ -152,6 +152,13 @@ def schemes(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def wandb(arguments: Sequence[str]) -> int:
+    """`posexp wandb sync | dashboard`."""
+    from posexp.tracking.verb import run
+
+    return run(arguments)
+
+
 def checkpoint(arguments: Sequence[str]) -> int:
     """`posexp checkpoint consolidate CHECKPOINT`."""
     parser = Parser("checkpoint", texts.CHECKPOINT)
@@ -200,6 +207,7 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "generate": generate,
     "report": report,
     "schemes": schemes,
+    "wandb": wandb,
     "checkpoint": checkpoint,
     "prepare": prepare,
     "bench": bench,

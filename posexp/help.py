@@ -11,6 +11,7 @@ usage: posexp VERB ...
   generate    let a checkpoint go on with a text
   report      make the table and the figures of a directory again
   schemes     list, show and check the installed position schemes, or begin a new one
+  wandb       upload what W&B recorded offline, or make its dashboard
   checkpoint  put a sharded checkpoint together into one file
   prepare     turn text files into a token directory that is memory-mapped
   bench       time the schemes against NoPE and other libraries, and measure their memory
@@ -161,6 +162,41 @@ a test that runs every check of posexp.testing, and a README. Replace the equati
   posexp schemes new log_bias --single-file    only log_bias.py, for posexp train --plugin
 
 Nothing is overwritten.
+"""
+
+WANDB = """\
+Runs are tracked with W&B, offline unless you are logged in: one run a job, grouped by sweep.
+
+  posexp wandb sync DIR     upload the runs of a sweep or a job that were recorded offline
+  posexp wandb dashboard    a workspace and a report with the panels of a position study
+
+posexp wandb ACTION --help explains each. A sweep that W&B itself decides on, with wandb agent, is
+described in conf/tracking/README.md.
+"""
+
+WANDB_SYNC = """\
+Upload the runs of a sweep, or of one job, that were recorded offline. The files of a job that was
+resumed are joined into one run first: steps that were trained twice are taken from the last time.
+Running jobs are left out. What was uploaded is marked and left alone the next time.
+
+  posexp wandb sync runs/2026-01-31_12-00-00_sweep
+
+The exit code is 1 if a run could not be uploaded.
+"""
+
+WANDB_DASHBOARD = """\
+Make a workspace and a report in a W&B project, or bring both up to date: loss against length by
+scheme with bands over seeds, gain over the training length, loss by position, far retrieval,
+throughput, memory and failures. Needs pip install 'posexp[dashboard]'.
+
+  posexp wandb dashboard --project posexp --entity my-team
+  posexp wandb dashboard --out dashboard.json          only the definitions, in a file
+
+When nobody is logged in, the definitions are written to posexp-dashboard.json. An update puts the
+panels back as they were made: keep changes of yours in a copy of the workspace.
+
+Lines are means over the runs of one setting (scheme, span, task). Where a sweep changes something
+else, name it: --group-by scheme.theta.
 """
 
 CHECKPOINT = """\

@@ -22,11 +22,18 @@ from posexp.evaluation.trained import evaluate_trained
 from posexp.files import read_json, write_json
 from posexp.local import only
 from posexp.registry import PluginError
-from posexp.tracking.loggers import finish, log_evaluation, make_loggers
+from posexp.tracking.loggers import (
+    finish,
+    log_checkpoint,
+    log_evaluation,
+    log_training,
+    make_loggers,
+)
 from posexp.training.build import JobPlan, build_model, check_job
-from posexp.training.checkpoints import newest_checkpoint
+from posexp.training.checkpoints import LAST, newest_checkpoint
 from posexp.training.fit import Fitted, fit
 from posexp.training.machine import resolve_machine, use_machine
+from posexp.training.memory import peak_memory
 from posexp.training.module import LanguageModule
 from posexp.training.plugins import copies, copy_plugins, recorded_plugins
 from posexp.training.provenance import (
@@ -136,34 +143,39 @@ def _train_and_evaluate(
     )
     model = build_model(config)
     loggers = make_loggers(directory, config, provenance["run_id"]) if is_first_rank() else []
-    returncode = FAILED
+    returncode, status, error = FAILED, "failed", None
     try:
         module = LanguageModule(model, config, provenance)
         fitted = fit(module, corpus, config, directory, loggers, checkpoint)
+        training = training_record(config, fitted)
+        log_training(loggers, training, fitted.step)
         if fitted.interrupted:
             print(f"saved at step {fitted.step}; go on with: {resume_command(directory)}")
-            returncode = INTERRUPTED
-            return "interrupted"
+            returncode, status = INTERRUPTED, "interrupted"
+            return status
         if not is_first_rank():
             return "completed"
         model = fitted.model
         evaluation, arrays = evaluate_trained(model, corpus, config)
         np.savez(directory / "anchors.npz", **arrays)
         facts = record_facts(config, provenance, model, tokens_seen(config, fitted.step))
-        result = {
-            "facts": facts,
-            "training": training_record(config, fitted),
-            "evaluation": evaluation,
-        }
+        result = {"facts": facts, "training": training, "evaluation": evaluation}
         write_json(directory / "result.json", result)
         log_evaluation(loggers, evaluation, fitted.step)
-        returncode = COMPLETED
+        log_checkpoint(loggers, config["tracking"], directory / LAST)
         diverged = fitted.diverged or any(
             row["status"] == "diverged" for row in evaluation["anchored"]
         )
-        return "diverged" if diverged else "completed"
+        returncode, status = COMPLETED, "diverged" if diverged else "completed"
+        return status
+    except Exception as caught:
+        error = f"{type(caught).__name__}: {caught}"
+        raise
+    except (KeyboardInterrupt, SystemExit):  # stopped at once
+        returncode, status = INTERRUPTED, "interrupted"
+        raise
     finally:
-        finish(loggers, returncode)
+        finish(loggers, returncode, status, error)
 
 
 def training_record(config: Mapping[str, Any], fitted: Fitted) -> dict[str, Any]:
@@ -175,6 +187,8 @@ def training_record(config: Mapping[str, Any], fitted: Fitted) -> dict[str, Any]
         "resumed": fitted.first_step > 0,
         "seconds": fitted.seconds,
         "tokens_per_second": fitted.tokens_per_second if fitted.seconds else None,
+        # Of this process, or its GPU: the first rank's, where there are several.
+        "peak_memory_gib": peak_memory(config["trainer"]["accelerator"]) / 2**30,
         "train_loss": fitted.metrics.get("train/loss"),
         "val_bits_per_byte": fitted.metrics.get("val/bits_per_byte"),
     }

@@ -1,5 +1,4 @@
-"""Where metrics go: CSV always, W&B unless it is turned off."""
+"""Where metrics go: CSV always, W&B unless it is turned off; and what becomes of W&B's files.
 
-from posexp.tracking.loggers import make_loggers
-
-__all__ = ["make_loggers"]
+Nothing is imported here: `posexp wandb --help` does not wait for Lightning.
+"""

@@ -19,7 +19,7 @@ from posexp.model import ModelConfig, Transformer
 from posexp.model.init import init_weights
 from posexp.registry import build_scheme
 from posexp.scheme import PositionScheme
-from posexp.tracking.loggers import check_tracking
+from posexp.tracking.mode import check_tracking
 from posexp.training.optimizer import check_optimizer
 from posexp.training.tasks import check_task
 

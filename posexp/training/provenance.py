@@ -10,6 +10,7 @@ from typing import Any
 from posexp.data.documents import Corpus
 from posexp.model import Transformer
 from posexp.model.attention import logit_scale
+from posexp.tracking.agent import run_of_agent
 from posexp.training.build import count_parameters
 from posexp.training.plugins import check_plugins, record_plugins, recorded_plugins
 
@@ -22,7 +23,7 @@ def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]
     plugins = record_plugins([config])
     return {
         "config": config,
-        "run_id": secrets.token_hex(4),
+        "run_id": run_of_agent() or secrets.token_hex(4),
         "plugin": {"scheme": name, **plugins["scheme"][name]},
         "plugins": plugins,
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
