@@ -11,6 +11,11 @@ from typing import Any
 
 import pytorch_lightning as pl
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.environments import (
+    ClusterEnvironment,
+    LightningEnvironment,
+    TorchElasticEnvironment,
+)
 from pytorch_lightning.strategies import ModelParallelStrategy, Strategy
 
 from posexp.data.documents import Corpus
@@ -63,7 +68,7 @@ def fit(
         accelerator=settings["accelerator"],
         devices=settings["devices"],
         strategy=make_strategy(settings),
-        plugins=[PlainFiles()],
+        plugins=[PlainFiles(), cluster_environment()],
         precision=settings["precision"],
         max_epochs=-1,
         max_steps=settings["max_steps"],
@@ -122,6 +127,15 @@ def whole_model(module: LanguageModule, config: Mapping[str, Any]) -> Transforme
     model = make_model(config)
     model.load_state_dict(weights)
     return model
+
+
+def cluster_environment() -> ClusterEnvironment:
+    """What started the ranks: torchrun, or nothing where there is one.
+
+    Never Slurm, also inside a Slurm job: Lightning would requeue it by its own rules, and go on
+    from a checkpoint of its own.
+    """
+    return TorchElasticEnvironment() if TorchElasticEnvironment.detect() else LightningEnvironment()
 
 
 def quiet_lightning() -> None:
