@@ -21,6 +21,7 @@ class StubServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.runs, self.operations, self.views = {}, [], {}
+        self.projects = []
         self.refused = set()  # operations that are answered with an error
 
     def handle_error(self, request, client_address):
@@ -74,13 +75,49 @@ class StubServer(ThreadingHTTPServer):
             return {"createArtifactFiles": {"files": {"edges": edges}}}
         if operation == "CommitArtifact":
             return {"commitArtifact": {"artifact": {"id": "a", "digest": "d"}}}
-        if operation == "Viewer":
+        if operation in ("Viewer", "GetDefaultEntity"):
             return {"viewer": {"id": "v", "entity": "stub", "username": "stub", "flags": "{}",
                                "teams": {"edges": []}}}  # fmt: skip
         if operation == "ServerFeaturesQuery":
             return {"serverInfo": {"features": []}}
         if operation == "ArtifactType":
             return {"project": None}
+        return self.answer_about_views(operation, given)
+
+    def answer_about_views(self, operation, given):
+        """Projects, workspaces and reports."""
+        if operation == "GetProjects":
+            page = {"endCursor": None, "hasNextPage": False}
+            nodes = [
+                {"id": "p", "name": name, "entityName": "stub", "createdAt": "2026-01-01",
+                 "isBenchmark": False, "user": None}
+                for name in self.projects
+            ]  # fmt: skip
+            return {
+                "models": {"pageInfo": page, "edges": [{"node": n, "cursor": ""} for n in nodes]}
+            }
+        if "input" in given and operation.lower() in ("createproject", "upsertmodel"):
+            self.projects.append(given["input"]["name"])
+            return {"upsertModel": {"project": {"id": "p"}, "model": {"id": "p"}, "inserted": True}}
+        if operation in ("View", "ProjectViews"):
+            kind, name = given.get("viewType", "runs"), given.get("viewName")
+            edges = [
+                {"node": view, "cursor": ""}
+                for view in self.views.values()
+                if view["type"] == kind and name in (None, view["name"])
+            ]
+            page = {"endCursor": None, "hasNextPage": False}
+            return {"project": {"allViews": {"edges": edges, "pageInfo": page}}}
+        if operation == "ProjectInternalId":
+            return {"project": {"id": "p", "internalId": "1"}}
+        if operation.lower().startswith("upsertview"):
+            number = given.get("id") or f"view{len(self.views)}"
+            inserted = number not in self.views
+            project = {"name": given["projectName"], "entityName": given["entityName"]}
+            view = {**given, "id": number, "project": project, "user": None,
+                    "createdAt": None, "updatedAt": None}  # fmt: skip
+            self.views[number] = view
+            return {"upsertView": {"view": view, "inserted": inserted}}
         return {}
 
     def resumed(self, name):

@@ -7,7 +7,7 @@ import pytest
 
 from posexp.tracking import dashboard as module
 from posexp.tracking import names
-from posexp.tracking.dashboard import dashboard, definitions
+from posexp.tracking.dashboard import TITLE, dashboard, definitions
 from posexp.tracking.panels import SECTIONS
 
 NEEDLE = {"name": "needle", "needles": 1, "questions": 1, "windows": 4}
@@ -93,3 +93,13 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"pip install 'posexp\[dashboard\]'"):
         dashboard()
+
+
+def test_on_a_server_it_is_made_once_and_updated_after_that(server, capsys):
+    """Against the stub, which keeps views by id and knows nothing else of the app."""
+    dashboard("a_project", "stub")
+    dashboard("a_project", "stub")
+    assert sorted(view["displayName"] for view in server.views.values()) == [TITLE, TITLE]
+    assert {view["type"] for view in server.views.values()} == {"project-view", "runs"}
+    for view in server.views.values():
+        assert len(list(panels_of(json.loads(view["spec"])))) == sum(map(len, SECTIONS.values()))
