@@ -11,8 +11,8 @@ from pathlib import Path
 from posexp.sweep.errors import DirectoryInUseError
 from posexp.sweep.jobs import Job
 from posexp.sweep.locks import is_held, sweep_lock
-from posexp.sweep.plan import size
 from posexp.sweep.record import is_sweep, read_sweep
+from posexp.sweep.units import size
 
 
 @dataclasses.dataclass(frozen=True)

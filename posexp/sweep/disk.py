@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from posexp.sweep.plan import size
+from posexp.sweep.units import size
 
 
 class DiskSpaceError(ValueError):

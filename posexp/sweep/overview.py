@@ -13,9 +13,9 @@ from rich.table import Table
 
 from posexp.sweep.jobs import Job, job_state
 from posexp.sweep.locks import sweep_is_running
-from posexp.sweep.plan import duration
 from posexp.sweep.progress import read_progress
 from posexp.sweep.record import read_sweep
+from posexp.sweep.units import duration
 
 STYLE = {
     **{"completed": "green", "running": "yellow", "failed": "red", "diverged": "magenta"},

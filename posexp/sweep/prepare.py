@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,6 +14,7 @@ from posexp.composition import ComposedJob, ConfigurationError
 from posexp.composition.launchers import runs_elsewhere
 from posexp.registry import PluginError
 from posexp.sweep.estimate import estimate_bytes
+from posexp.sweep.identity import identify
 from posexp.sweep.jobs import Job
 from posexp.sweep.places import check_n_jobs, cores_a_job
 
@@ -77,3 +80,12 @@ def shared(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, 
 def needs(job: Job, plan: Any) -> int:
     """Bytes on the disk."""
     return estimate_bytes(plan.checkpoint_bytes, job.config["trainer"].get("keep_checkpoints", 1))
+
+
+def owned(job: Job, planned: Path, directory: Path) -> Job:
+    """The job where its sweep is, as a part of it."""
+    tracking = job.config["tracking"]
+    if tracking.get("group", "none asked") is None:
+        tracking["group"] = directory.name
+    place = directory / job.directory.relative_to(planned)
+    return dataclasses.replace(job, directory=place, identity=identify(job.config))

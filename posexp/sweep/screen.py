@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from posexp.sweep.jobs import Job
-from posexp.sweep.plan import duration
 from posexp.sweep.progress import Progress, parse
+from posexp.sweep.units import duration
 
 
 class Screen:

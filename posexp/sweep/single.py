@@ -13,20 +13,22 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from posexp.composition import compose_run
 from posexp.composition.compose import CONFIG_NAME
 from posexp.status import begin
+from posexp.sweep.command import Command
 from posexp.sweep.console import kept
 from posexp.sweep.directory import claim_job, refuse_existing
 from posexp.sweep.disk import check_disk
 from posexp.sweep.environment import save_environment
+from posexp.sweep.going_on import check_job_plugins
 from posexp.sweep.identity import identify
 from posexp.sweep.jobs import Job, attempt_line
 from posexp.sweep.launch import quoted
 from posexp.sweep.machine import describe_machine
-from posexp.sweep.multirun import Command, check_job_plugins
 from posexp.sweep.outcome import COMPLETED, exit_code, show_report
 from posexp.sweep.plan import print_plan
 from posexp.sweep.prepare import needs, prepare
 from posexp.sweep.process import hold
 from posexp.sweep.run import JobRunner
+from posexp.tracking.agent import agent_environment
 
 
 def run_single(hydra: Hydra, command: Command) -> int:
@@ -73,7 +75,9 @@ def resume_single(job: Job) -> int:
 
 def _run_here(job: Job) -> int:
     if job.devices > 1:
-        JobRunner().run([job])
+        # Jobs of a sweep are runs of their own; this one may be the run that W&B's agent asked for.
+        given = {**agent_environment(), **job.environment}
+        JobRunner().run([dataclasses.replace(job, environment=given)])
         return exit_code([job])
     from posexp.job import main
 

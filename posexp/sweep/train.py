@@ -12,7 +12,9 @@ from hydra._internal.hydra import Hydra
 from posexp.composition import hydra_session
 from posexp.composition.compose import CONFIG_NAME
 from posexp.composition.store import registries
-from posexp.sweep.multirun import Command, resume_sweep, run_sweep
+from posexp.sweep.command import Command
+from posexp.sweep.going_on import resume_sweep
+from posexp.sweep.multirun import run_sweep
 from posexp.sweep.record import is_sweep, read_sweep
 from posexp.sweep.single import resume_single, run_single
 

@@ -63,6 +63,19 @@ def test_the_same_command_does_what_is_left_and_adds_what_is_new(sweep, tmp_path
     assert (tmp_path / "s" / "environment_2.json").is_file()
 
 
+def test_new_jobs_whose_names_differ_by_their_number_alone(sweep, tmp_path, capsys):
+    assert sweep("optimizer.lr=0.1,0.2") == 0
+    assert sweep("optimizer.lr=0.1,0.3,0.2,0.4", plan=True) == 0
+    shown = capsys.readouterr().out
+    assert "2 jobs, not run" in shown
+    assert sweep("optimizer.lr=0.1,0.3,0.2,0.4") == 0
+    rates = {
+        name: json.loads((tmp_path / "s" / name / "config.json").read_text())["optimizer"]["lr"]
+        for name in jobs(tmp_path / "s")
+    }
+    assert rates == {f"{i}_nope_full_seed0": (i + 1) / 10 for i in range(4)}
+
+
 def test_a_job_that_is_not_what_it_was_stops_all_before_anything_runs(sweep, tmp_path):
     assert sweep("seed=0") == 0
     path = tmp_path / "s" / "sweep.json"
