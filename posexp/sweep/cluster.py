@@ -8,7 +8,7 @@ wait for a checkpoint, and the first job that fails hides what became of the oth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,7 @@ class ClusterLauncher(Launcher):
         try:
             watch(left, places)
         except KeyboardInterrupt:
-            ids = " ".join(place.job_id for place in places.values())
-            print(f"\nposexp: the jobs stay in the queue; to end them: scancel {ids}", flush=True)
+            self._leave(places)
             raise
         return [job_return(job, read_status(job.directory)["status"]) for job in jobs]
 
@@ -86,8 +85,12 @@ class ClusterLauncher(Launcher):
         return found
 
     def _submit(self, jobs: Sequence[Job]) -> dict[str, Any]:
-        """One array of jobs for each kind of place that they ask for."""
+        """One array of jobs for each kind of place that they ask for.
+
+        Raises `ValueError` if the cluster refuses them.
+        """
         from submitit import AutoExecutor
+        from submitit.core.utils import FailedSubmissionError, UncompletedJobError
 
         alike: dict[tuple[tuple[str, int], ...], list[Job]] = defaultdict(list)
         for job in jobs:
@@ -104,11 +107,32 @@ class ClusterLauncher(Launcher):
             executor.update_parameters(
                 **{k if k in _SHARED else f"slurm_{k}": v for k, v in parameters.items()}
             )
-            places = executor.submit_array([ClusterJob(job) for job in group])
+            try:
+                places = executor.submit_array([ClusterJob(job) for job in group])
+            except (FailedSubmissionError, UncompletedJobError) as error:
+                raise ValueError(f"the cluster refused the jobs: {_last_line(error)}") from error
             for job, place in zip(group, places, strict=True):
                 write_json(job.directory / PLACE_FILE, {self._cluster: place.job_id})
                 submitted[job.name] = place
         return submitted
+
+    def _leave(self, places: Mapping[str, Any]) -> None:
+        if self._cluster == "slurm":
+            ids = " ".join(place.job_id for place in places.values())
+            after = (
+                f"stay in the queue: posexp sweep resume {self._directory} watches them again, "
+                f"scancel {ids} ends them"
+            )
+        else:
+            after = f"save and stop: posexp sweep resume {self._directory} goes on with them"
+            for place in places.values():
+                place.cancel()
+        print(f"\nposexp: the jobs {after}", flush=True)
+
+
+def _last_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else type(error).__name__
 
 
 def resources(job: Job) -> dict[str, int]:

@@ -92,9 +92,10 @@ def test_a_preempted_job_saves_and_its_turn_comes_again(here, behave):
     code = sweep()
     thread.join()
     assert code == 0
-    assert (job / "console.log").read_text().split("\n")[:3] == [
-        *(f"this is {job.name}", "saved", f"this is {job.name}"),
-    ]
+    lines = (job / "console.log").read_text().splitlines()
+    said = [line for line in lines if line and not line.startswith("====")]
+    assert said == [f"this is {job.name}", "saved", f"this is {job.name}"]
+    assert read_status(job)["status"] == "completed"
 
 
 def test_the_signal_ends_a_job_only_through_its_checkpoint(job, tmp_path):
@@ -163,6 +164,21 @@ def test_a_launcher_that_cannot_start_a_job_is_refused_before_anything_is_writte
     with pytest.raises(ConfigurationError, match="no sbatch on this machine"):
         train(["hydra/launcher=slurm", *FAST], multirun=True)
     assert os.listdir(here) == []
+
+
+def test_what_slurm_refuses_is_said_in_one_line(here, monkeypatch):
+    for name in ("srun", "squeue", "sbatch"):
+        command = here / "bin" / name
+        command.parent.mkdir(exist_ok=True)
+        command.write_text("#!/bin/sh\necho sbatch: error: invalid partition: big >&2; exit 1\n")
+        command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here}/bin", prepend=os.pathsep)
+    line = ["trainer.accelerator=cpu", "trainer.threads=1", "trainer.precision=32-true", *FAST]
+    with pytest.raises(ValueError, match="the cluster refused the jobs: sbatch: error: invalid"):
+        train(["hydra/launcher=slurm", "hydra.launcher.partition=big", *line], multirun=True)
+    batch = next(here.glob("runs/*/.submitit/*.sh")).read_text()
+    for option in ("partition=big", "cpus-per-task=1", "signal=USR2@120", "requeue", "time=1440"):
+        assert f"#SBATCH --{option}\n" in batch
 
 
 def test_what_the_nodes_have_must_be_said(here, monkeypatch):
