@@ -28,10 +28,9 @@ TINY = [
     *("evaluation.targets=4", "evaluation.anchors=2", "evaluation.lengths=[16]"),
     *("evaluation.literature_windows=1", "evaluation.curve_windows=1", "model.dropout=0.1"),
 ]
-JOBS = "trainer.devices=1,2"
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=150):
     end = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < end, "it never came"
@@ -54,12 +53,22 @@ def slurm(tmp_path_factory):
         cluster.wait(30)
 
 
-def posexp(environment, directory, *overrides):
-    command = [sys.executable, "-m", "posexp.cli", "train", "-m", f"hydra.sweep.dir={directory}"]
-    return subprocess.Popen(
-        [*command, "hydra.sweep.subdir=${trainer.devices}", *overrides, *TINY],
-        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+@pytest.fixture
+def sweep(slurm):
+    """`sweep(directory, override, ...)` starts `posexp train -m` and does not wait for it."""
+    started = []
+
+    def start(directory, *overrides):
+        train = [sys.executable, "-m", "posexp.cli", "train", "-m", f"hydra.sweep.dir={directory}"]
+        command = [*train, "hydra.sweep.subdir=${trainer.devices}", *overrides, *TINY]
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        started.append(subprocess.Popen(command, env=slurm, **pipe))
+        return started[-1]
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
 
 
 def ended(process):
@@ -68,62 +77,75 @@ def ended(process):
 
 
 def status(directory):
-    return json.loads((directory / "status.json").read_text())["status"]
+    return json.loads((directory / "status.json").read_text())
 
 
-def test_a_job_that_is_preempted_and_one_that_is_requeued_end_as_if_undisturbed(
-    slurm, text, tmp_path
-):
-    line = [JOBS, f"data.path={text}", "trainer.max_steps=600", "trainer.checkpoint_every=250"]
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    code, output = ended(posexp(slurm, whole, *line))
-    assert code == 0, output
-    disturbed = posexp(slurm, cut, "hydra/launcher=slurm", *line)
+def requeue(environment, number):
+    """By hand, of which Slurm gives no warning but SIGTERM."""
+    subprocess.run(["scontrol", "requeue", number], env=environment, check=True)
 
-    def number(job):
-        wait_for(lambda: "step 60/" in _text(cut / job / "console.log"))
-        return json.loads((cut / job / "cluster.json").read_text())["slurm"]
 
-    two = [number(job) for job in ("1", "2")][1]
-    # Two ranks: requeued by hand, of which Slurm gives no warning but SIGTERM.
-    subprocess.run(["scontrol", "requeue", two], env=slurm, check=True)
-    # One: preempted, by a job that wants the whole node.
+def preempt(environment, number):
+    """By a job that wants the whole node: Slurm signals, and waits."""
     urgent = ["sbatch", "--partition=urgent", "--ntasks=4", "--output=/dev/null", "--wrap=sleep 1"]
-    subprocess.run(urgent, env=slurm, check=True, capture_output=True)
-
-    code, output = ended(disturbed)
-    assert code == 0, output
-    for job in ("1", "2"):
-        assert status(cut / job) == "completed"
-        log = _text(cut / job / "console.log")
-        assert "saved at step" in log, log
-        assert log.count("precision 32-true on cpu") == int(job) * 2, log
-        got, expected = (model_weights(read_checkpoint(d / job)) for d in (cut, whole))
-        assert got.keys() == expected.keys()
-        for name, weight in expected.items():
-            assert torch.equal(got[name], weight), f"{job} device(s): {name} differs"
+    subprocess.run(urgent, env=environment, check=True, capture_output=True)
 
 
-def test_the_launcher_is_killed_and_the_jobs_go_on(slurm, text, tmp_path):
-    line = ["hydra/launcher=slurm", JOBS, f"data.path={text}", "trainer.max_steps=100"]
-    first = posexp(slurm, tmp_path / "s", *line)
-    wait_for(lambda: (tmp_path / "s" / "2" / "cluster.json").exists())
+@pytest.mark.parametrize(("devices", "disturb"), [("1", preempt), ("2", requeue)])
+def test_a_job_that_loses_its_place_ends_as_if_undisturbed(
+    slurm, sweep, text, tmp_path, devices, disturb
+):
+    line = [f"trainer.devices={devices}", f"data.path={text}", "trainer.max_steps=600"]
+    line += ["trainer.checkpoint_every=250"]
+    whole = sweep(tmp_path / "whole", *line)
+    disturbed = sweep(tmp_path / "cut", "hydra/launcher=slurm", *line)
+    job = tmp_path / "cut" / devices
+    wait_for(lambda: "step 60/" in _text(job / "console.log"))
+    disturb(slurm, json.loads((job / "cluster.json").read_text())["slurm"])
+
+    for process in (whole, disturbed):
+        code, output = ended(process)
+        assert code == 0, output
+    log = _text(job / "console.log")
+    assert "saved at step" in log
+    assert status(job)["attempts"] == 2
+    assert log.count("precision 32-true on cpu") == 2 * int(devices)
+    got = model_weights(read_checkpoint(job))
+    expected = model_weights(read_checkpoint(tmp_path / "whole" / devices))
+    assert got.keys() == expected.keys()
+    for name, weight in expected.items():
+        assert torch.equal(got[name], weight), f"{name} differs"
+
+
+def test_the_launcher_is_killed_and_the_same_command_finds_its_jobs(sweep, text, tmp_path):
+    line = ["hydra/launcher=slurm", "trainer.devices=1,2", f"data.path={text}"]
+    line += ["trainer.max_steps=100"]
+    jobs = [tmp_path / "s" / devices for devices in ("1", "2")]
+    first = sweep(tmp_path / "s", *line)
+    wait_for(lambda: all((job / "cluster.json").exists() for job in jobs))
     first.send_signal(signal.SIGKILL)
     first.communicate()
-    wait_for(lambda: all((tmp_path / "s" / job / "result.json").exists() for job in "12"))
-    assert {status(tmp_path / "s" / job) for job in "12"} == {"completed"}
+    numbers = [_text(job / "cluster.json") for job in jobs]
+    code, output = ended(sweep(tmp_path / "s", *line))
+    assert code == 0, output
+    assert [_text(job / "cluster.json") for job in jobs] == numbers
+    assert [(status(job)["status"], status(job)["attempts"]) for job in jobs] == [
+        ("completed", 1),
+        ("completed", 1),
+    ]
 
 
-def test_what_slurm_ends_is_interrupted(slurm, text, tmp_path):
+def test_what_slurm_ends_is_interrupted(slurm, sweep, text, tmp_path):
     line = ["hydra/launcher=slurm", f"data.path={text}", "trainer.max_steps=100000"]
-    process = posexp(slurm, tmp_path / "s", *line)
+    line += ["trainer.checkpoint_every=20"]
+    process = sweep(tmp_path / "s", *line)
     job = tmp_path / "s" / "1"
-    wait_for(lambda: "tokens/s" in _text(job / "console.log"))
+    wait_for((job / "checkpoints" / "last.ckpt").exists)
     number = json.loads((job / "cluster.json").read_text())["slurm"]
     subprocess.run(["scancel", number], env=slurm, check=True)
     code, output = ended(process)
     assert code == 130, output
-    assert status(job) == "interrupted"
+    assert status(job)["status"] == "interrupted"
     assert "saved at step" in _text(job / "console.log")
 
 
