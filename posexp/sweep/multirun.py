@@ -62,8 +62,9 @@ def _begin(hydra: Hydra, composed: ComposedSweep, command: Command) -> int:
             machine=describe_machine(),
             settings=settings | {key: trainer[key] for key in ("accelerator", "precision")},
         )
-        save_environment(directory, record["machine"])
+        # Whatever comes after this line and is cut off, the same command makes up for.
         write_record(directory, record)
+        save_environment(directory, record["machine"])
         copy_plugins(directory, configs)
         # Whatever starts the jobs, later edits of a plugin file do not reach them.
         with only(copies(directory)):

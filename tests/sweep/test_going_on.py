@@ -63,6 +63,43 @@ def test_the_same_command_does_what_is_left_and_adds_what_is_new(sweep, tmp_path
     assert (tmp_path / "s" / "environment_2.json").is_file()
 
 
+class Killed(BaseException):
+    """What no handler of the code under test may catch."""
+
+
+BEGINNING = [
+    "multirun.write_record",
+    "multirun.save_environment",
+    "multirun.copy_plugins",
+    "multirun.launch",
+    "directory.write_json",
+    "directory.copy_plugins",
+    "process.begin",
+    "process.JobProcess._settle",
+]
+ADDING = ["going_on.write_record", "going_on.copy_plugins", "going_on.launch"]
+
+
+@pytest.mark.parametrize("point", BEGINNING + ADDING)
+def test_killed_at_any_step_the_same_command_makes_up_for_it(sweep, tmp_path, monkeypatch, point):
+    def die(*_, **__):
+        raise Killed
+
+    command = ["seed=0"]
+    if point in ADDING:
+        assert sweep(*command) == 0
+        command = ["seed=0,1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(f"posexp.sweep.{point}", die)
+        with pytest.raises(Killed):
+            sweep(*command)
+    assert sweep(*command) == 0
+    ended = {name: status["status"] for name, status in jobs(tmp_path / "s").items()}
+    numbers = range(2 if point in ADDING else 1)
+    assert ended == {f"{i}_nope_full_seed{i}": "completed" for i in numbers}
+    assert (tmp_path / "s" / "environment.json").is_file()
+
+
 def test_new_jobs_whose_names_differ_by_their_number_alone(sweep, tmp_path, capsys):
     assert sweep("optimizer.lr=0.1,0.2") == 0
     assert sweep("optimizer.lr=0.1,0.3,0.2,0.4", plan=True) == 0

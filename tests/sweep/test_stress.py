@@ -136,8 +136,12 @@ def test_nothing_is_lost_at_any_kill_point(text, tmp_path):
                 assert done.setdefault(row["job"], (starts, result)) == (starts, result), told
 
     for _ in range(KILLS):
-        launcher = launch(wild, text, plugin, DEEDS)
-        time.sleep(random.uniform(3, 60))
+        launcher, log = launch(wild, text, plugin, DEEDS), tmp_path / "wild.log"
+        # In the middle of some job, or before the first.
+        awaited = log.read_text().count(" starts\n") + random.randint(0, 5)
+        while log.read_text().count(" starts\n") < awaited and launcher.poll() is None:
+            time.sleep(0.05)
+        time.sleep(random.uniform(0, 15))
         died_before = launcher.poll()
         os.kill(launcher.pid, signal.SIGKILL)
         launcher.wait()
