@@ -36,24 +36,33 @@ def start(tmp_path, text):
     (tmp_path / "sitecustomize.py").write_text(SITECUSTOMIZE)
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path, "SEEN": str(tmp_path / "seen")}
+    running = []
 
     def run(*arguments):
-        return subprocess.Popen(
-            [sys.executable, "-m", "posexp.cli", "train", *arguments],
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        given = {argument.partition("=")[0] for argument in arguments}
+        tiny = [setting for setting in TINY if setting.partition("=")[0] not in given]
+        command = [*arguments, *tiny, f"data.path={text}"]
+        with (tmp_path / "output").open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "posexp.cli", "train", *command],
+                cwd=tmp_path,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        running.append(process)
+        return process
 
-    return lambda *arguments: run(*TINY, f"data.path={text}", *arguments)
+    def finished(process, code=0):
+        output = tmp_path / "output"
+        assert process.wait() == code, output.read_text()
+        return output.read_text()
 
-
-def finished(process, code=0):
-    output, _ = process.communicate()
-    assert process.returncode == code, output
-    return output
+    run.finished = finished
+    yield run
+    for process in running:
+        process.kill()
+        process.wait()
 
 
 def started(tmp_path):
@@ -71,7 +80,7 @@ def training(job):
 
 def test_two_processes_a_job_in_a_multirun(start, tmp_path):
     """P33: one sweep directory, two job directories, every rank the same one and its config."""
-    finished(start("-m", "scheme=rope,alibi", "trainer.devices=2", "hydra.sweep.dir=s"))
+    start.finished(start("-m", "scheme=rope,alibi", "trainer.devices=2", "hydra.sweep.dir=s"))
     made = {p.name for p in tmp_path.iterdir() if p.is_dir()}
     assert made == {"s", "seen"}
     jobs = [tmp_path / "s" / name for name in ("0_rope_full_seed0", "1_alibi_full_seed0")]
@@ -88,9 +97,8 @@ def test_two_processes_a_job_in_a_multirun(start, tmp_path):
 @pytest.mark.slow
 def test_one_and_two_devices_in_one_sweep_train_the_same(start, tmp_path):
     """A job of two processes after one of one, and before it: no job inherits another's group."""
-    devices, strategies = "trainer.devices=1,2", "trainer.strategy=auto"
-    finished(start("-m", "scheme=t5", "seed=0,1", devices, strategies, "hydra.sweep.dir=s",
-                   "hydra.sweep.subdir=${seed}_${trainer.devices}"))  # fmt: skip
+    where = ["hydra.sweep.dir=s", "hydra.sweep.subdir=${seed}_${trainer.devices}"]
+    start.finished(start("-m", "scheme=t5", "seed=0,1", "trainer.devices=1,2", *where))
     ranks = {1: None, 2: [(0, 2), (1, 2)]}
     for seed in (0, 1):
         one, two = (tmp_path / "s" / f"{seed}_{n}" for n in (1, 2))
@@ -99,7 +107,7 @@ def test_one_and_two_devices_in_one_sweep_train_the_same(start, tmp_path):
             assert training(two)[metric] == pytest.approx(training(one)[metric], rel=1e-5)
         for name, weight in model_weights(read_checkpoint(one)).items():
             other = model_weights(read_checkpoint(two))[name]
-            torch.testing.assert_close(other, weight, atol=1e-3, rtol=1e-3)
+            torch.testing.assert_close(other, weight, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.slow
@@ -107,21 +115,20 @@ def test_one_and_two_devices_in_one_sweep_train_the_same(start, tmp_path):
 def test_ctrl_c_saves_a_job_of_two_processes_and_it_goes_on(start, tmp_path, strategy):
     """Each process gets the signal twice, from the launcher and from torchrun."""
     settings = ["scheme=t5", "trainer.devices=2", f"trainer.strategy={strategy}"]
-    long = [*settings, "trainer.max_steps=1500", "trainer.checkpoint_every=10000"]
+    long = [*settings, "trainer.max_steps=400", "trainer.checkpoint_every=10000"]
     long += ["trainer.val_every=null"]
     job = tmp_path / "job"
     running = start(*long, f"hydra.run.dir={job}")
-    while "step 150/" not in ((job / "console.log").read_text() if job.exists() else ""):
+    while "step 40/" not in (tmp_path / "output").read_text():
         assert running.poll() is None
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
-    assert "posexp train --resume" in finished(running, 130)
+    assert "posexp train --resume" in start.finished(running, 130)
     assert json.loads((job / "status.json").read_text())["status"] == "interrupted"
-    assert read_checkpoint(job)["global_step"] >= 150
+    assert read_checkpoint(job)["global_step"] >= 40
     subprocess.run([sys.executable, "-m", "posexp.cli", "train", "--resume", str(job)], check=True)
     assert training(job)["resumed"] is True
-    whole = start(*long, "hydra.run.dir=whole")
-    finished(whole)
+    start.finished(start(*long, "hydra.run.dir=whole"))
     expected = model_weights(read_checkpoint(tmp_path / "whole"))
     for name, weight in model_weights(read_checkpoint(job)).items():
         assert torch.equal(weight, expected[name]), name
