@@ -93,7 +93,7 @@ class Screen:
         waiting = self._total - self._ended - len(self._running)
         parts = [f"{self._ended} of {self._total} jobs over", f"{len(self._running)} running"]
         parts += [f"{waiting} queued"] if waiting else []
-        return ", ".join([*parts, f"about {duration(left)} left"] if left is not None else parts)
+        return ", ".join([*parts, f"about {duration(left)} left"] if left else parts)
 
     def _table(self) -> Group:
         # Without the guard: whoever prints holds it, and waits for whoever draws.
