@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -14,11 +15,10 @@ from posexp.model.kernels.kernel import BEFORE_ATTENTION
 from posexp.model.layout import Layout
 from posexp.scheme import ACTIONS, PositionScheme
 
-#: Queries in a tile.
-TILE = 128
-#: Up to this many pairs of positions one dense tile serves all layers, and nothing is computed
-#: twice: 512 x 512.
-SMALL = 512 * 512
+#: Pairs of positions in a tile: 512 x 512. Up to so many, one dense tile serves all layers, and
+#: nothing is computed twice. Tiles of one area need blocks of memory of one size: ever new sizes
+#: would leave ever new holes, and the process would grow with the square of the length.
+AREA = 512 * 512
 #: What fused attention can do given a dense bias without a gradient, or a mask.
 FUSED = BEFORE_ATTENTION | {"window", "mask", "distance_slopes", "distance_bias", "bias"}
 
@@ -61,7 +61,7 @@ class TiledKernel:
         return True
 
     def prepare(self, scheme: PositionScheme, layout: Layout) -> Tile | Tiles:
-        if layout.q_positions.shape[-1] * layout.k_positions.shape[-1] <= SMALL:
+        if layout.q_positions.shape[-1] * layout.k_positions.shape[-1] <= AREA:
             return self._tile(scheme, layout)
         return Tiles(scheme, layout)
 
@@ -75,9 +75,9 @@ class TiledKernel:
         def one(q: Tensor, k: Tensor, v: Tensor, part: Layout) -> Tensor:
             return self._attend(q, k, v, self._tile(scheme, part))
 
-        out = []
-        for start in range(0, q.shape[2], TILE):
-            stop = min(start + TILE, q.shape[2])
+        out, stop = [], 0
+        while stop < q.shape[2]:
+            start, stop = stop, min(stop + rows(scheme, layout, stop), q.shape[2])
             keys = seen(scheme, layout, start, stop)
             part = layout.tile(start, stop, keys.start, keys.stop)
             given = (q[:, :, start:stop], k[:, :, keys], v[:, :, keys], part)
@@ -119,3 +119,13 @@ def seen(scheme: PositionScheme, layout: Layout, start: int, stop: int) -> slice
         if not layout.causal:
             last = min(n_keys, stop + offset + scheme.window - 1)
     return slice(first, last)
+
+
+def rows(scheme: PositionScheme, layout: Layout, start: int) -> int:
+    """How many queries from `start` on make a tile of AREA pairs."""
+    before = seen(scheme, layout, start, start)
+    n_keys = before.stop - before.start
+    if not layout.causal:
+        return max(1, AREA // max(1, n_keys))
+    # With the keys n_keys + rows of a causal tile: rows (n_keys + rows) = AREA.
+    return max(1, (math.isqrt(n_keys**2 + 4 * AREA) - n_keys) // 2)

@@ -26,7 +26,7 @@ TOLERANCE = {torch.float32: 2e-5, torch.bfloat16: 2e-2}
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Several tiles in each direction at 257."""
-    monkeypatch.setattr(tiled, "SMALL", 64 * 64)
+    monkeypatch.setattr(tiled, "AREA", 64 * 64)
     monkeypatch.setattr(toeplitz, "TILE_KEYS", 96)
 
 
