@@ -47,7 +47,8 @@ hydra.sweep.dir=DIR the same command again goes on with what is not done and add
 hydra.launcher.n_jobs=N runs N jobs at once, each with its share of the cores. posexp sweep status
 DIR shows how they stand.
 
-The exit code is 0, 1 if a job failed, 2 if a setting is wrong (then nothing was run), 130 after Ctrl-C.
+The exit code is 0, 1 if a job failed, 2 if a setting is wrong (then nothing was run), 130 after
+Ctrl-C.
 """
 
 SWEEP = """\
@@ -62,8 +63,8 @@ goes on as well, and adds the jobs that are new in it.
 """
 
 SWEEP_STATUS = """\
-The jobs of a sweep, or of a single run, as their directories tell: nothing is asked of the processes
-that run them, so it works from anywhere, while they run and after.
+The jobs of a sweep, or of a single run, as their directories tell: nothing is asked of the
+processes that run them, so it works from anywhere, while they run and after.
 
   queued, not started   it waits for its turn; nobody is about to start it
   running               a process trains in its directory
@@ -73,15 +74,15 @@ that run them, so it works from anywhere, while they run and after.
 """
 
 SWEEP_RESUME = """\
-Go on with every job of a sweep that has not ended: from its last checkpoint, where there is one, and
-then the weights at the end are those of an undisturbed run, bit for bit. Failed jobs are tried
+Go on with every job of a sweep that has not ended: from its last checkpoint, where there is one,
+and then the weights at the end are those of an undisturbed run, bit for bit. Failed jobs are tried
 again. Every setting is the recorded one, as is the launcher. posexp train --resume DIR is the same.
 """
 
 SWEEP_CLEAN = """\
-What a sweep keeps that its results do not need, and how much room it takes: checkpoints of jobs that
-have ended, W&B files that were uploaded, leftovers of processes that were killed. Nothing is deleted
-without --yes, and never a result, a log, or a checkpoint that a resume would go on from.
+What a sweep keeps that its results do not need, and how much room it takes: checkpoints of jobs
+that have ended, W&B files that were uploaded, leftovers of processes that were killed. Nothing is
+deleted without --yes, and never a result, a log, or a checkpoint that a resume would go on from.
 
   posexp sweep clean runs/2026-01-31_12-00-00_sweep
   posexp sweep clean runs/2026-01-31_12-00-00_sweep --yes
