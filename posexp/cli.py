@@ -9,7 +9,7 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -143,6 +143,28 @@ def report(arguments: Sequence[str]) -> int:
 
     make_report(given.directory)
     return 0
+
+
+def run_action(
+    verb: str,
+    text: str,
+    actions: Mapping[str, Callable[[Sequence[str]], int]],
+    arguments: Sequence[str],
+    default: str | None = None,
+) -> int:
+    """Run one action of `posexp VERB ACTION`; without one, `default`, or say which there are."""
+    parser = Parser(verb, text)
+    parser.add_argument("action", nargs="?", default=default, metavar=" | ".join(actions))
+    action = parser.parse_args(list(arguments[:1])).action
+    if action is None:
+        parser.print_help()
+        return 0
+    if action not in actions:
+        parser.error(
+            f"posexp {verb} has no action {action!r}{_nearest(action, actions)}; "
+            f"choose from {', '.join(actions)}"
+        )
+    return actions[action](arguments[1:])
 
 
 def schemes(arguments: Sequence[str]) -> int:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from posexp import help as texts
-from posexp.cli import Parser, add_plugin_option
-from posexp.registry import nearest
+from posexp.cli import Parser, add_plugin_option, run_action
 
 if TYPE_CHECKING:
     from posexp.dims import AttentionDims
@@ -20,15 +19,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one action; without one, `list`. Returns the exit code."""
-    parser = Parser("schemes", texts.SCHEMES)
-    parser.add_argument("action", nargs="?", default="list", metavar=" | ".join(ACTIONS))
-    given = parser.parse_args(list(arguments[:1]))
-    if given.action not in ACTIONS:
-        hint = nearest(given.action, ACTIONS)
-        parser.error(
-            f"posexp schemes has no action {given.action!r}{hint}; choose from {', '.join(ACTIONS)}"
-        )
-    return ACTIONS[given.action](arguments[1:])
+    return run_action("schemes", texts.SCHEMES, ACTIONS, arguments, default="list")
 
 
 def list_all(arguments: Sequence[str]) -> int:

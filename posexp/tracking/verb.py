@@ -6,24 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from posexp import help as texts
-from posexp.cli import Parser
-from posexp.registry import nearest
+from posexp.cli import Parser, run_action
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one action; without one, say which there are. Returns the exit code."""
-    parser = Parser("wandb", texts.WANDB)
-    parser.add_argument("action", nargs="?", metavar=" | ".join(ACTIONS))
-    given = parser.parse_args(list(arguments[:1]))
-    if given.action is None:
-        parser.print_help()
-        return 0
-    if given.action not in ACTIONS:
-        hint = nearest(given.action, ACTIONS)
-        parser.error(
-            f"posexp wandb has no action {given.action!r}{hint}; choose from {', '.join(ACTIONS)}"
-        )
-    return ACTIONS[given.action](arguments[1:])
+    return run_action("wandb", texts.WANDB, ACTIONS, arguments)
 
 
 def sync(arguments: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from posexp.model.kernels.banded import banded
 from posexp.model.kernels.eager import BY_DISTANCE
-from posexp.model.kernels.kernel import BEFORE_ATTENTION, unhonoured
+from posexp.model.kernels.kernel import BEFORE_ATTENTION, exact, for_query_heads, unhonoured
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
 
@@ -37,13 +37,11 @@ class BandKernel:
     honours = BEFORE_ATTENTION | BY_DISTANCE
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
         if not causal:
             return "the band has one far side, and bidirectional attention two"
         if scheme.saturates_at is None:
             return "the scheme does not declare saturates_at"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         # The log-sum-exp of the far part is that of PyTorch's CPU kernel.
@@ -62,12 +60,9 @@ class BandKernel:
         )
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Terms, dropout: float) -> Tensor:
-        groups = q.shape[1] // k.shape[1]
-        if groups > 1:
-            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
-        exact = torch.promote_types(q.dtype, torch.float32)
+        k, v = (for_query_heads(x, q.shape[1]) for x in (k, v))
         terms = (
-            None if x is None else x.to(exact)
+            None if x is None else x.to(exact(q))
             for x in (prepared.keys, prepared.values, prepared.bias)
         )
         out, _ = banded(q, k, v, prepared.width, *terms)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from posexp.model.kernels.blocks import Band
+from posexp.model.kernels.kernel import exact
 
 _fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _fused_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
@@ -36,7 +37,7 @@ def banded(
     each in float32 (float64 with q) or None.
     """
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
-    logsumexp = q.new_empty(q.shape[:3], dtype=torch.promote_types(q.dtype, torch.float32))
+    logsumexp = q.new_empty(q.shape[:3], dtype=exact(q))
     for n in range(len(q)):  # a sequence at a time stays in the cache
         band = Band.of(q[n], k[n], width, keys, bias)
         out[n], logsumexp[n] = band.attend(v[n], values)
@@ -67,9 +68,8 @@ def banded_backward(
     logsumexp: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The gradients of q, k, v, keys, values and bias; empty for one that is None."""
-    exact = logsumexp.dtype
-    delta = (grad.to(exact) * out).sum(-1)
-    grads = [torch.zeros_like(x, dtype=exact) for x in (q, k, v)]
+    delta = (grad.to(exact(q)) * out).sum(-1)
+    grads = [torch.zeros_like(x, dtype=exact(q)) for x in (q, k, v)]
     by_distance = [x if x is None else torch.zeros_like(x) for x in (keys, values, bias)]
     for n in range(len(q)):
         band = Band.of(q[n], k[n], width, keys, bias)
@@ -100,7 +100,7 @@ def banded_backward(
 @banded.register_fake
 def _(q, k, v, width, keys, values, bias):
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
-    return out, q.new_empty(q.shape[:3], dtype=torch.promote_types(q.dtype, torch.float32))
+    return out, q.new_empty(q.shape[:3], dtype=exact(q))
 
 
 @banded_backward.register_fake

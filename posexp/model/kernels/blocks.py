@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from posexp.model.kernels.kernel import exact
+
 #: C, queries in a block.
 BLOCK = 32
 
@@ -104,13 +106,13 @@ class Band:
 
 def blocks(x: Tensor) -> Tensor:
     """(H, L, d) -> (H, N, C, d), zeros at the end, in float32 or float64."""
-    x = F.pad(x.to(_exact(x)), (0, 0, 0, -x.shape[1] % BLOCK))
+    x = F.pad(x.to(exact(x)), (0, 0, 0, -x.shape[1] % BLOCK))
     return x.unflatten(1, (-1, BLOCK))
 
 
 def windows(x: Tensor, width: int) -> Tensor:
     """(H, L, d) -> (H, N, C + K - 1, d): what each block sees, zeros before the first key."""
-    x = F.pad(x.to(_exact(x)), (0, 0, width - 1, -x.shape[1] % BLOCK))
+    x = F.pad(x.to(exact(x)), (0, 0, width - 1, -x.shape[1] % BLOCK))
     return x.unfold(1, BLOCK + width - 1, BLOCK).mT
 
 
@@ -142,7 +144,3 @@ def _add_heads(total: Tensor, by_distance: Tensor, rows: Tensor) -> None:
     """total (H or 1, K, d) += sum over rows of by_distance (H, N, C, K) x rows (H, N, C, d)."""
     product = by_distance.flatten(1, 2).mT @ rows.flatten(1, 2)
     total += product.sum(0, keepdim=True) if len(total) == 1 else product
-
-
-def _exact(x: Tensor) -> torch.dtype:
-    return torch.promote_types(x.dtype, torch.float32)

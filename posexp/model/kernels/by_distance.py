@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from posexp.model.kernels.kernel import BEFORE_ATTENTION, unhonoured
+from posexp.model.kernels.kernel import BEFORE_ATTENTION, exact, for_query_heads, unhonoured
 from posexp.model.kernels.toeplitz import toeplitz
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
@@ -30,11 +30,9 @@ class ByDistanceKernel:
     honours = BEFORE_ATTENTION | {"window", "distance_slopes", "distance_bias"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
         if not scheme.acts_on & {"distance_slopes", "distance_bias"}:
             return "the scheme has no bias by distance"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         # Its fused forward pass, a mask by strides with a log-sum-exp, is PyTorch's CPU kernel.
@@ -49,8 +47,5 @@ class ByDistanceKernel:
         return Table(F.pad(scheme.distance_bias(n), outside, value=-torch.inf), low, high)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Table, dropout: float) -> Tensor:
-        groups = q.shape[1] // k.shape[1]
-        if groups > 1:
-            k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
-        exact = torch.promote_types(q.dtype, torch.float32)
-        return toeplitz(q, k, v, prepared.bias.to(exact), prepared.low, prepared.high)[0]
+        k, v = (for_query_heads(x, q.shape[1]) for x in (k, v))
+        return toeplitz(q, k, v, prepared.bias.to(exact(q)), prepared.low, prepared.high)[0]

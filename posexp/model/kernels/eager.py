@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from posexp.model.kernels.kernel import unhonoured
+from posexp.model.kernels.kernel import for_query_heads, unhonoured
 from posexp.model.layout import Layout
 from posexp.scheme import ACTIONS, PositionScheme
 
@@ -84,7 +84,7 @@ class EagerKernel:
     honours = frozenset(ACTIONS)
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout=0.0)
 
     def accepts(self, layout: Layout) -> bool:
         return True
@@ -100,8 +100,8 @@ class EagerKernel:
         return Prepared(scheme, layout, visible, bias, distances, keys, values)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Prepared, dropout: float) -> Tensor:
-        dtype, groups = q.dtype, q.shape[1] // k.shape[1]
-        k, v = k.repeat_interleave(groups, 1).float(), v.repeat_interleave(groups, 1).float()
+        dtype = q.dtype
+        k, v = (for_query_heads(x, q.shape[1]).float() for x in (k, v))
         q = q.float()
         positions = (prepared.layout.q_positions, prepared.layout.k_positions)
 

@@ -39,11 +39,9 @@ class FlexKernel:
     honours = BEFORE_ATTENTION | {"window", "distance_slopes", "distance_bias"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
         if not torch.cuda.is_available():
             return "flex trains on GPUs only, and there is none"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return layout.consecutive and layout.k_positions.device.type == "cuda"

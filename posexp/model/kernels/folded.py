@@ -24,13 +24,11 @@ class FoldedKernel:
     honours = BEFORE_ATTENTION | {"window"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
         if scheme.window is None:
             return "the scheme has no window"
         if not causal:
             return "the blocks look back only, and bidirectional windows ahead as well"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return layout.is_plain

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from posexp.model.layout import Layout
@@ -37,9 +38,22 @@ class Kernel(Protocol):
         """(B, H, T, d), (B, n_kv_heads, S, d) twice -> (B, H, T, d). `dropout` is on weights."""
 
 
-def unhonoured(kernel: Kernel, scheme: PositionScheme) -> str | None:
-    """Why `kernel` cannot serve what `scheme` acts on, or None."""
+def unhonoured(kernel: Kernel, scheme: PositionScheme, dropout: float) -> str | None:
+    """Why `kernel` cannot serve what `scheme` acts on, or dropout on weights; or None."""
+    if dropout:
+        return "dropout on attention weights exists only in the eager kernel"
     missing = sorted(scheme.acts_on - kernel.honours)
     if not missing:
         return None
     return f"the scheme acts on {', '.join(missing)}, which {kernel.name} does not carry out"
+
+
+def for_query_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Keys or values (B, n_kv_heads, S, d) -> (B, H, S, d), each head as often as it is asked."""
+    groups = n_heads // x.shape[1]
+    return x if groups == 1 else x.repeat_interleave(groups, 1)
+
+
+def exact(x: Tensor) -> torch.dtype:
+    """The precision of logits and sums: float32, or float64 for x in float64."""
+    return torch.promote_types(x.dtype, torch.float32)

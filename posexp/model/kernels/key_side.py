@@ -34,13 +34,11 @@ class KeySideKernel:
     honours = BEFORE_ATTENTION | {"distance_slopes"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
         if not causal:
             return "the key-side form drops a term that only causal rows share"
         if "distance_slopes" not in scheme.acts_on:
             return "the scheme has no distance_slopes"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return layout.is_plain

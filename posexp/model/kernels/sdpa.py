@@ -17,9 +17,7 @@ class SdpaKernel:
     honours = BEFORE_ATTENTION
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return layout.is_square or unmasked(layout)

@@ -21,9 +21,7 @@ class SdpaMaskKernel:
     honours = BEFORE_ATTENTION | {"window", "mask"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
-        return unhonoured(self, scheme)
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return layout.q_positions.shape[-1] * layout.k_positions.shape[-1] <= MOST

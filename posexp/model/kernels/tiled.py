@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from posexp.model.kernels.eager import EagerKernel, Prepared
-from posexp.model.kernels.kernel import BEFORE_ATTENTION
+from posexp.model.kernels.kernel import BEFORE_ATTENTION, unhonoured
 from posexp.model.layout import Layout
 from posexp.scheme import ACTIONS, PositionScheme
 
@@ -53,9 +53,7 @@ class TiledKernel:
         self._dense = EagerKernel()
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
-        if dropout:
-            return "dropout on attention weights exists only in the eager kernel"
-        return None
+        return unhonoured(self, scheme, dropout)
 
     def accepts(self, layout: Layout) -> bool:
         return True

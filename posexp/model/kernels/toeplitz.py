@@ -58,7 +58,7 @@ def toeplitz(
 
 
 @toeplitz.register_fake
-def _(q: Tensor, k: Tensor, v: Tensor, table: Tensor, low: int, high: int) -> tuple[Tensor, Tensor]:
+def _(q, k, v, table, low, high):
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
     return out, q.new_empty(q.shape[:3], dtype=table.dtype)
 
@@ -130,21 +130,9 @@ def toeplitz_backward(
 
 
 @toeplitz_backward.register_fake
-def _(
-    grad: Tensor,
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    table: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    low: int,
-    high: int,
-    for_table: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _(grad, q, k, v, table, out, logsumexp, low, high, for_table):
     contiguous = torch.contiguous_format
-    like = (torch.empty_like(x, memory_format=contiguous) for x in (q, k, v, table))
-    return tuple(like)
+    return tuple(torch.empty_like(x, memory_format=contiguous) for x in (q, k, v, table))
 
 
 def _setup_context(ctx, inputs, output) -> None:
