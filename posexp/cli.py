@@ -160,8 +160,10 @@ def run_action(
         parser.print_help()
         return 0
     if action not in actions:
+        from posexp.registry import nearest
+
         parser.error(
-            f"posexp {verb} has no action {action!r}{_nearest(action, actions)}; "
+            f"posexp {verb} has no action {action!r}{nearest(action, actions)}; "
             f"choose from {', '.join(actions)}"
         )
     return actions[action](arguments[1:])
