@@ -22,15 +22,16 @@ REPEATS = 6
 def step_flops(model: Transformer, rows: int, length: int) -> int:
     """Floating-point operations of a training step on `rows` x `length` tokens.
 
-    6 N per token for the N weights of the linear layers and the head, and 12 D for each visible
-    pair of tokens in each layer (q k^T and p v, 2 D each, three times).
+    6 N per token for the N weights of the linear layers and the head, and 12 H d for each visible
+    pair of tokens in each layer (q k^T and p v, 2 H d each, three times).
     """
     weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
     if model.head is None:
         weights += model.embedding.weight.numel()
     windows = (model.scheme.for_layer(i).window for i in range(model.config.n_layers))
     pairs = sum(visible_pairs(length, window) for window in windows)
-    return rows * (6 * weights * length + 12 * model.config.d_model * pairs)
+    width = model.dims.n_heads * model.dims.d_head
+    return rows * (6 * weights * length + 12 * width * pairs)
 
 
 def visible_pairs(length: int, window: int | None) -> int:

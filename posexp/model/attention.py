@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from posexp.dims import AttentionDims
 from posexp.model.cache import Memory
+from posexp.model.config import ModelConfig
 from posexp.model.kernels import Kernel
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
@@ -21,15 +22,15 @@ class Attention(nn.Module):
     The scheme transforms queries and keys; everything else that it does, the kernel carries out.
     """
 
-    def __init__(self, dims: AttentionDims, dropout: float = 0.0) -> None:
+    def __init__(self, config: ModelConfig, dims: AttentionDims) -> None:
         super().__init__()
         self.dims = dims
-        self.dropout = dropout
-        d_kv = dims.n_kv_heads * dims.d_head
-        self.query = nn.Linear(dims.d_model, dims.d_model, bias=False)
-        self.key = nn.Linear(dims.d_model, d_kv, bias=False)
-        self.value = nn.Linear(dims.d_model, d_kv, bias=False)
-        self.out = nn.Linear(dims.d_model, dims.d_model, bias=False)
+        self.dropout = config.attention_dropout
+        d_q, d_kv = (heads * dims.d_head for heads in (dims.n_heads, dims.n_kv_heads))
+        self.query = nn.Linear(dims.d_model, d_q, bias=config.qkv_bias)
+        self.key = nn.Linear(dims.d_model, d_kv, bias=config.qkv_bias)
+        self.value = nn.Linear(dims.d_model, d_kv, bias=config.qkv_bias)
+        self.out = nn.Linear(d_q, dims.d_model, bias=config.out_bias)
 
     def forward(
         self,
@@ -41,7 +42,7 @@ class Attention(nn.Module):
         memory: Memory | None = None,
     ) -> Tensor:
         """(B, T, D) -> (B, T, D). `prepared` is what `kernel` made of the scheme and the layout."""
-        batch, length, d_model = x.shape
+        batch, length, _ = x.shape
 
         def heads(projected: Tensor) -> Tensor:  # (B, T, heads * d) -> (B, heads, T, d)
             return projected.view(batch, length, -1, self.dims.d_head).transpose(1, 2)
@@ -49,7 +50,7 @@ class Attention(nn.Module):
         q, k, v = heads(self.query(x)), heads(self.key(x)), heads(self.value(x))
         dropout = self.dropout if self.training else 0.0
         attended = attend(q, k, v, scheme, layout, kernel, prepared, dropout, memory)
-        return self.out(attended.transpose(1, 2).reshape(batch, length, d_model))
+        return self.out(attended.transpose(1, 2).reshape(batch, length, -1))
 
 
 def attend(

@@ -45,15 +45,15 @@ def _init_backbone(
     model: Transformer, name: str, parameter: Tensor, generator: torch.Generator
 ) -> None:
     module = model.get_submodule(name.rpartition(".")[0])
-    if isinstance(module, nn.Embedding):
+    if name.endswith("bias"):
+        parameter.zero_()
+    elif isinstance(module, nn.Embedding):
         parameter.normal_(0.0, module.embedding_dim**-0.5 / 2, generator=generator)
     elif isinstance(module, nn.Linear):
         deviation = module.in_features**-0.5
         if name.endswith((".out.weight", ".down.weight")):
             deviation /= (2 * len(model.blocks)) ** 0.5
         parameter.normal_(0.0, deviation, generator=generator)
-    elif name.endswith(".bias"):
-        parameter.zero_()
     else:
         parameter.fill_(1.0)
 

@@ -12,38 +12,47 @@ from torch import Tensor, nn
 from posexp.dims import AttentionDims
 from posexp.model.attention import Attention
 from posexp.model.cache import Cache, Memory, longest_row
-from posexp.model.config import ModelConfig
+from posexp.model.config import ACTIVATIONS, NORMS, ModelConfig
 from posexp.model.kernels import Kernel, kernel_for, legal_kernels
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
 
 
 class FeedForward(nn.Module):
-    """GELU, or SwiGLU (Shazeer 2020): (silu(x W_g) * x W_u) W_d."""
+    """f(x W_u) W_d, or gated (Shazeer 2020): (f(x W_g) * x W_u) W_d; biases where asked for."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        width = config.feed_forward_width
-        gated = config.activation == "swiglu"
-        self.gate = nn.Linear(config.d_model, width, bias=False) if gated else None
-        self.up = nn.Linear(config.d_model, width, bias=False)
-        self.down = nn.Linear(width, config.d_model, bias=False)
+        width, bias = config.feed_forward_width, config.feed_forward_bias
+        self.activation, gated = ACTIVATIONS[config.activation]
+        self.gate = nn.Linear(config.d_model, width, bias=bias) if gated else None
+        self.up = nn.Linear(config.d_model, width, bias=bias)
+        self.down = nn.Linear(width, config.d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        hidden = F.gelu(self.up(x)) if self.gate is None else F.silu(self.gate(x)) * self.up(x)
-        return self.down(hidden)
+        if self.gate is None:
+            return self.down(self.activation(self.up(x)))
+        return self.down(self.activation(self.gate(x)) * self.up(x))
 
 
 class Block(nn.Module):
-    """x + attention(norm(x)), then x + feed_forward(norm(x))."""
+    """x + attention(norm(x)), then x + feed_forward(norm(x)).
+
+    With residual=parallel (GPT-NeoX) both see the block's input: x + attention(norm(x)) +
+    feed_forward(norm'(x)); with residual=shared (GPT-J) the two norms are one. With `post_norm`
+    (Gemma 3) what either gives is normed once more before it is added.
+    """
 
     def __init__(self, config: ModelConfig, dims: AttentionDims) -> None:
         super().__init__()
+        self.sequential = config.residual == "sequential"
         self.attention_norm = make_norm(config)
-        self.attention = Attention(dims, config.attention_dropout)
-        self.feed_forward_norm = make_norm(config)
+        self.attention = Attention(config, dims)
+        self.feed_forward_norm = None if config.residual == "shared" else make_norm(config)
         self.feed_forward = FeedForward(config)
+        self.attention_post_norm = make_norm(config) if config.post_norm else nn.Identity()
+        self.feed_forward_post_norm = make_norm(config) if config.post_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -56,9 +65,15 @@ class Block(nn.Module):
         memory: Memory | None = None,
     ) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        attended = self.attention(self.attention_norm(x), scheme, layout, kernel, prepared, memory)
-        x = x + self.dropout(attended)
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        normed = self.attention_norm(x)
+        attended = self.attention(normed, scheme, layout, kernel, prepared, memory)
+        attended = self.dropout(self.attention_post_norm(attended))
+        if self.sequential:
+            x = x + attended
+        if self.feed_forward_norm is not None:
+            normed = self.feed_forward_norm(x)
+        x = x if self.sequential else x + attended
+        return x + self.dropout(self.feed_forward_post_norm(self.feed_forward(normed)))
 
 
 class Transformer(nn.Module):
@@ -74,12 +89,16 @@ class Transformer(nn.Module):
         self.config = config
         self.dims = config.dims(context_length)
         self.scheme = scheme
+        vocabulary = config.vocabulary or vocabulary
         self.embedding = nn.Embedding(vocabulary, config.d_model)
+        self.embedding_norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config, self.dims) for _ in range(config.n_layers))
         self.norm = make_norm(config)
         tied = config.tie_embeddings
         self.head = None if tied else nn.Linear(config.d_model, vocabulary, bias=False)
+        # Apart from the head, so that tied embeddings can have one.
+        self.head_bias = nn.Parameter(torch.zeros(vocabulary)) if config.head_bias else None
         #: The legal kernels of each layer, fastest first.
         self.legal_kernels = [
             legal_kernels(
@@ -144,7 +163,7 @@ class Transformer(nn.Module):
                 )
             cache.check(self.scheme, tokens, real)
             layout = cache.new_tokens(tokens, real)
-        x = self.embedding(tokens) * self.config.input_scale
+        x = self.embedding_norm(self.embedding(tokens) * self.config.input_scale)
         # Positions are float32 or better: autocast ends wherever a scheme is called.
         with torch.autocast(x.device.type, enabled=False):
             layout = remapped(layout, self.scheme)
@@ -183,7 +202,8 @@ class Transformer(nn.Module):
         """(B, T, D) -> (B, T, V), in float32 whatever the precision before."""
         weight = self.embedding.weight if self.head is None else self.head.weight
         with torch.autocast(x.device.type, enabled=False):
-            return F.linear(x.float(), weight.float())
+            bias = None if self.head_bias is None else self.head_bias.float()
+            return F.linear(x.float(), weight.float(), bias)
 
 
 def remapped(layout: Layout, scheme: PositionScheme) -> Layout:
@@ -203,7 +223,8 @@ def remapped(layout: Layout, scheme: PositionScheme) -> Layout:
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
-    """LayerNorm without biases, or RMSNorm."""
+    """LayerNorm, without a bias unless asked for, or RMSNorm."""
+    eps = config.norm_eps or NORMS[config.norm]
     if config.norm == "rmsnorm":
-        return nn.RMSNorm(config.d_model, eps=1e-6)
-    return nn.LayerNorm(config.d_model, bias=False)
+        return nn.RMSNorm(config.d_model, eps=eps)
+    return nn.LayerNorm(config.d_model, eps=eps, bias=config.norm_bias)

@@ -12,7 +12,11 @@ def make(**changes):
     ("changes", "words"),
     [
         ({"norm": "layernom"}, "did you mean 'layernorm'"),
-        ({"activation": "relu"}, "valid: gelu, swiglu"),
+        ({"activation": "mish"}, "valid: gelu, gelu_tanh, relu, swiglu, geglu, geglu_tanh"),
+        ({"residual": "paralel"}, "did you mean 'parallel'"),
+        ({"norm": "rmsnorm", "norm_bias": True}, "RMSNorm has none"),
+        ({"norm_eps": 0.0}, "model.norm_eps must be positive"),
+        ({"vocabulary": 0}, "model.vocabulary must be at least 1"),
         ({"dropout": 1.0}, "in \\[0, 1\\), got 1.0"),
         ({"attention_dropout": -0.1}, "model.attention_dropout"),
     ],
@@ -35,6 +39,7 @@ def test_feed_forward_widths_have_about_equal_parameters():
         ({"d_model": 10, "n_heads": 4}, "nearest valid d_model: 8"),
         ({"d_model": 16, "n_heads": 4, "n_kv_heads": 3}, "valid: 1, 2, 4"),
         ({"d_model": 16, "n_heads": 0}, "n_heads must be at least 1"),
+        ({"d_model": 16, "n_heads": 4, "d_head": 0}, "d_head must be at least 1"),
     ],
 )
 def test_sizes_that_do_not_divide_are_refused(sizes, words):
