@@ -23,8 +23,9 @@ TRAIN = """\
 Train, evaluate at the training length and beyond it, and record everything in one directory.
 
 Settings are Hydra's, written key=value:
-  scheme=rope          choose an option of a group: scheme, span, task, model, data, optimizer,
-                       trainer, evaluation, tracking, experiment (posexp schemes list; conf/)
+  scheme=rope          choose an option of a group: scheme, span, task, objective, model, data,
+                       optimizer, trainer, evaluation, tracking, experiment (posexp schemes list;
+                       conf/)
   scheme.theta=1e5     change one value of what was chosen
   scheme=rope,alibi    several values: a sweep, with -m; one job for each combination
 

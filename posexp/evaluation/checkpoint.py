@@ -136,7 +136,8 @@ def apply_overrides(config: Mapping[str, Any], overrides: Iterable[str]) -> dict
 
 def print_evaluation(evaluation: Mapping[str, Any], title: str) -> None:
     """A row per length: anchored loss, its standard error, and with a foreign prefix."""
-    table = Table(title=title, caption="bits per byte on the same targets at every length")
+    what = "masked targets" if "masked" in evaluation else "targets"
+    table = Table(title=title, caption=f"bits per byte on the same {what} at every length")
     for column in ("length", "anchored", "s.e.", "foreign prefix"):
         table.add_column(column, justify="right")
     foreign = {row["length"]: row for row in evaluation["foreign"]}

@@ -16,12 +16,14 @@ import torch
 from torch import Tensor, nn
 
 from posexp.data.documents import Corpus, Document
+from posexp.data.masking import Masking
 from posexp.evaluation.anchored import anchored_losses
 from posexp.evaluation.anchors import place_anchors, usable_documents
 from posexp.evaluation.curve import position_curve
 from posexp.evaluation.foreign import foreign_losses
 from posexp.evaluation.literature import literature_row, sliding_losses
 from posexp.evaluation.losses import LossRunner
+from posexp.evaluation.masked import MaskedBlocks, check_masked, without_whole_windows
 from posexp.evaluation.settings import check_evaluation, eval_lengths
 from posexp.evaluation.status import Measured, figure_row, measure
 from posexp.evaluation.tiles import sampled_tiles, tile_losses
@@ -35,16 +37,21 @@ def evaluate(
     context_length: int,
     bos: str,
     device: str | torch.device = "cpu",
+    masking: Masking | None = None,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Measure `model` on one split of `corpus` at every length, dropout off and without gradients.
 
     model
         Tokens (B, L) int64 to float32 logits (B, L, V), in which the logits at i predict token
-        i + 1. Its `max_length`, if it has one, is the number of positions that it defines.
+        i + 1; with `masking`, the token that is masked at i. Its `max_length`, if it has one, is
+        the number of positions that it defines.
     config
         The `evaluation` block of a configuration.
     context_length, bos
         The training length T, and what windows start with (`posexp.data.windows`).
+    masking
+        How a model of masked tokens was trained: it is measured as in `posexp.evaluation.masked`,
+        and results have `objective`, `masked` (k) and `not_applicable`, what is left out and why.
 
     Gives a dict of JSON values (strict: never NaN), and arrays to pair evaluations by: `document`
     and `position` of each anchor, then `anchored_L` and `foreign_L`, the mean nats per target
@@ -59,15 +66,25 @@ def evaluate(
     documents = corpus.split(config["split"])
     anchors = place_anchors(documents, lengths[-1], config["targets"], config["anchors"])
     runner = LossRunner(model, bos, config["batch_tokens"], device)
+    masked = None
+    if masking is not None:
+        check_masked(config, context_length)
+        masked = MaskedBlocks.centred(runner, documents, anchors, masking, lengths[-1])
+        anchors = masked.anchors
 
     def blocks(length: int) -> np.ndarray:
+        if masked is not None:
+            return masked.losses(length)
         return anchored_losses(runner, documents, anchors, length)
 
     def foreign_blocks(length: int) -> np.ndarray:
+        lenders = corpus.split(config["foreign_split"])
+        if masked is not None:
+            return masked.foreign_losses(length, lenders, context_length)
         return foreign_losses(
             runner,
             documents,
-            corpus.split(config["foreign_split"]),
+            lenders,
             anchors,
             length,
             longest=lengths[-1],
@@ -80,7 +97,10 @@ def evaluate(
             "anchored": {n: measure(model, n, lambda n=n: blocks(n)) for n in lengths},
             "foreign": {n: measure(model, n, lambda n=n: foreign_blocks(n)) for n in beyond},
         }
-        whole_windows = _whole_windows(runner, documents, config, lengths, context_length)
+        if masked is None:
+            others = _whole_windows(runner, documents, config, lengths, context_length)
+        else:
+            others = without_whole_windows(masked)
 
     baseline = measured["anchored"][context_length]
     rows = {
@@ -102,7 +122,7 @@ def evaluate(
         "excluded_documents": anchors.excluded,
         "lengths": lengths,
         **rows,
-        **whole_windows,
+        **others,
     }
     return results, {"document": anchors.document, "position": anchors.position, **arrays}
 

@@ -34,7 +34,7 @@ def foreign_losses(
     Raises `ValueError` where no other document is long enough.
     """
     borrowed = length - context_length
-    ends = _prefix_ends(documents, lenders, anchors, longest - context_length)
+    ends = prefix_ends(documents, lenders, anchors, longest - context_length)
 
     def foreign_window(n: int) -> tuple[np.ndarray, np.ndarray]:
         inputs, targets = window(
@@ -71,10 +71,13 @@ def _lenders_of(document: Document, lenders: Sequence[Document], prefix: int) ->
     return found
 
 
-def _prefix_ends(
+def prefix_ends(
     documents: Sequence[Document], lenders: Sequence[Document], anchors: Anchors, prefix: int
 ) -> list[tuple[int, int]]:
-    """For each anchor a lender and where its prefix ends, evenly spread over the lenders."""
+    """For each anchor a lender and where its prefix ends, evenly spread over the lenders.
+
+    Every prefix of up to `prefix` tokens lies in its lender, and so does the token before it.
+    """
     ends: list[tuple[int, int]] = [(0, 0)] * len(anchors)
     for owner in np.unique(anchors.document):
         able = _lenders_of(documents[owner], lenders, prefix)

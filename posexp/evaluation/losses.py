@@ -37,8 +37,9 @@ class LossRunner:
         """Negative log-likelihoods in nats, (count, S) float64, of `count` windows of `length`.
 
         A window's S targets belong to its last S positions; the logits of the others are left
-        alone. Where a batch does not fit into memory half of it is tried, down to one window; then
-        the error is raised.
+        alone. A target of -100 is none, and S does not count it; every window has as many. Where a
+        batch does not fit into memory half of it is tried, down to one window; then the error is
+        raised.
         """
         return self._scores(windows, count, length, nats)
 
@@ -75,9 +76,9 @@ class LossRunner:
 
 
 def nats(logits: Tensor, targets: Tensor) -> Tensor:
-    """Negative log-likelihood of every target (B, S)."""
+    """Negative log-likelihood of every target (B, S), without those that are -100."""
     losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
-    return losses.view_as(targets)
+    return losses[targets.flatten() != IGNORED].view(len(targets), -1)
 
 
 def hit_share(logits: Tensor, targets: Tensor) -> Tensor:

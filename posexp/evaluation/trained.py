@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from posexp.data.documents import Corpus
+from posexp.data.masking import Masking
 from posexp.evaluation.evaluate import evaluate
 from posexp.evaluation.recall import recall
 from posexp.model import Transformer
@@ -29,7 +30,9 @@ def evaluate_trained(
         "bos": config["data"]["bos"],
         "device": evaluated.device,
     }
-    results, arrays = evaluate(evaluated, corpus, config["evaluation"], **how)
+    results, arrays = evaluate(
+        evaluated, corpus, config["evaluation"], masking=Masking.of(config), **how
+    )
     if (task := make_task(config)) is not None:
         found = recall(evaluated, corpus, config["evaluation"], task, **how)
         results["task"] = {"name": config["task"]["name"], **found}

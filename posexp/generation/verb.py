@@ -17,6 +17,7 @@ from posexp.evaluation.trained import EvaluatedModel
 from posexp.generation.choice import make_choice
 from posexp.generation.decode import decode
 from posexp.model import Cache, Transformer
+from posexp.objective import Objective
 from posexp.training.checkpoints import read_checkpoint
 from posexp.training.machine import use_machine
 
@@ -44,6 +45,11 @@ def generate(
     choose = make_choice(temperature, top_k, seed, len(prompts))
     checkpoint = read_checkpoint(path)
     config = checkpoint["posexp"]["config"]
+    if Objective.of(config).masks:
+        raise ValueError(
+            f"{path} was trained with objective=mlm: it fills in masked tokens from both sides and "
+            "has not learned to go on with a text; generate needs objective=next_token"
+        )
     starts = [start_of(prompt, config["data"]["bos"]) for prompt in prompts]
     use_machine(config)
     # One new token on all before it is not what the kernel of the training was asked for.

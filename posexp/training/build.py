@@ -14,9 +14,11 @@ from posexp.data.lengths import check_lengths
 from posexp.data.load import load_corpus
 from posexp.data.sampler import check_batch
 from posexp.data.tokens import VOCABULARY
+from posexp.evaluation.masked import check_masked
 from posexp.evaluation.settings import check_evaluation, eval_lengths
 from posexp.model import ModelConfig, Transformer
 from posexp.model.init import init_weights
+from posexp.objective import Objective, check_objective
 from posexp.registry import build_scheme
 from posexp.scheme import PositionScheme
 from posexp.tracking.mode import check_tracking
@@ -58,7 +60,8 @@ def make_model(config: Mapping[str, Any]) -> Transformer:
             f"trainer.context_length={context_length}"
         )
     scheme = with_span(scheme, config["span"]["window"])
-    return Transformer(sizes, scheme, VOCABULARY, context_length)
+    vocabulary = Objective.of(config).vocabulary(VOCABULARY)
+    return Transformer(sizes, scheme, vocabulary, context_length)
 
 
 def build_model(config: Mapping[str, Any]) -> Transformer:
@@ -89,11 +92,7 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     check_tracking(config["tracking"])
     check_span(config["span"])
     first_start(config["data"]["bos"])  # raises for an unknown rule
-    if not config["model"]["causal"]:
-        raise ValueError(
-            "model.causal=false with next-token loss would leak: every position sees its own "
-            "target; set model.causal=true"
-        )
+    check_objective(config)
     with torch.device("meta"):
         model = make_model(config)
     corpus = load_corpus(config["data"])
@@ -105,6 +104,8 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     longest = max(eval_lengths(config["evaluation"], trainer["context_length"]))
     check_lengths(corpus, config["evaluation"]["split"], longest, trainer["context_length"])
     check_evaluation(config["evaluation"], trainer["context_length"], corpus)
+    if Objective.of(config).masks:
+        check_masked(config["evaluation"], trainer["context_length"])
     check_task(config, corpus)
     device = "cuda" if trainer["accelerator"] == "gpu" else "cpu"
     return JobPlan(

@@ -9,6 +9,7 @@ import pytorch_lightning as pl
 from torch.utils.data import DataLoader, Dataset
 
 from posexp.data.documents import Corpus
+from posexp.data.masking import MaskedWindows, Masking
 from posexp.data.planted import PlantedWindows
 from posexp.data.sampler import StepSampler
 from posexp.data.windows import TrainingWindows
@@ -46,7 +47,7 @@ class WindowsDataModule(pl.LightningDataModule):
             world_size=self.trainer.world_size,
         )
         return DataLoader(
-            self._planted(self._windows("train", self.config["seed_data"], n_samples)),
+            self._samples(self._windows("train", self.config["seed_data"], n_samples)),
             batch_sampler=sampler,
             num_workers=trainer["workers"],
             persistent_workers=trainer["workers"] > 0,
@@ -58,12 +59,16 @@ class WindowsDataModule(pl.LightningDataModule):
         if trainer["val_every"] is None:
             return []
         windows = self._windows("val", VALIDATION_SEED, trainer["val_windows"])
-        return DataLoader(windows, batch_size=32)
+        return DataLoader(self._masked(windows), batch_size=32)
 
-    def _planted(self, windows: TrainingWindows) -> Dataset:
-        """Training windows alone: the val split stays plain text, whatever the task."""
+    def _samples(self, windows: TrainingWindows) -> Dataset:
+        """Training windows alone are planted: the val split stays plain text, whatever the task."""
         task = make_task(self.config)
-        return windows if task is None else PlantedWindows(windows, task)
+        return self._masked(windows) if task is None else PlantedWindows(windows, task)
+
+    def _masked(self, windows: TrainingWindows) -> Dataset:
+        masking = Masking.of(self.config)
+        return windows if masking is None else MaskedWindows(windows, masking)
 
     def _windows(self, split: str, seed: int, size: int) -> TrainingWindows:
         return TrainingWindows(

@@ -1,4 +1,4 @@
-"""The LightningModule: next-token loss as a mean over real target tokens.
+"""The LightningModule: the loss as a mean over the target tokens that are scored.
 
 Shapes: B windows in a micro-batch, T tokens in a window, V vocabulary.
 """
@@ -27,7 +27,7 @@ MACHINE = ("accelerator", "devices", "threads", "precision", "strategy")
 
 
 class LanguageModule(pl.LightningModule):
-    """Trains `model` on next tokens.
+    """Trains `model` on the targets of its windows: next tokens, or masked ones.
 
     Each micro-batch backpropagates the *sum* of its token losses. Before the optimizer step the
     gradients are divided by the number of target tokens of all micro-batches and ranks, so every

@@ -8,8 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from posexp.data.documents import Corpus
+from posexp.data.masking import Masking
 from posexp.model import Transformer
 from posexp.model.attention import logit_scale
+from posexp.objective import Objective
 from posexp.tracking.agent import run_of_agent
 from posexp.training.build import count_parameters
 from posexp.training.plugins import check_plugins, record_plugins, recorded_plugins
@@ -19,7 +21,7 @@ LIBRARIES = ("posexp", "torch", "pytorch-lightning", "hydra-core", "wandb")
 
 def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
     """Plain values only: it goes into JSON and into every checkpoint."""
-    name = config["scheme"]["name"]
+    name, masking = config["scheme"]["name"], Masking.of(config)
     plugins = record_plugins([config])
     return {
         "config": config,
@@ -27,6 +29,7 @@ def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]
         "plugin": {"scheme": name, **plugins["scheme"][name]},
         "plugins": plugins,
         "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
+        "mask_token": None if masking is None else masking.token,
         "versions": {library: version(library) for library in LIBRARIES},
     }
 
@@ -68,6 +71,7 @@ def record_facts(
         for i in range(model.dims.n_layers)
     )
     facts = {
+        "objective": Objective.of(config).name,
         "scheme": config["scheme"]["name"],
         "span": config["span"]["name"],
         "seed": config["seed"],
