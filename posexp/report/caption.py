@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from posexp.objective import NEXT_TOKEN
 from posexp.report.comparison import Comparison
 from posexp.report.jobs import Job
 from posexp.report.recall import notes
@@ -39,13 +40,17 @@ def conditions(comparison: Comparison) -> str:
     if job is None:
         return "No job has been evaluated yet."
     facts, evaluation = job.facts, job.evaluation
+    masked = evaluation.get("masked")
+    scored = evaluation.get("targets", "?") if masked is None else f"{masked} masked"
     parts = [
         f"{facts.get('corpus', 'corpus not recorded')}, {evaluation.get('split', '?')} split",
         f"T = {comparison.context_length}",
         f"{tokens_seen(comparison.jobs)} tokens seen in training",
-        f"{evaluation.get('anchors', '?')} anchors x {evaluation.get('targets', '?')} targets",
+        f"{evaluation.get('anchors', '?')} anchors x {scored} targets",
         f"bos={facts.get('bos', '?')}",
     ]
+    if job.objective != NEXT_TOKEN:
+        parts.insert(1, f"objective={job.objective}")
     parts.append("one seed" if comparison.seeds == 1 else f"{comparison.seeds} seeds")
     if excluded := evaluation.get("excluded_documents"):
         parts.append(f"{excluded} too short documents excluded")

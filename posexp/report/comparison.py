@@ -162,7 +162,8 @@ def _scored_on(job: Job) -> tuple[str, ...]:
     flat = settings(job)
     fields = ("data.name", "data.path", "trainer.context_length", "evaluation.split")
     scored = ("evaluation.lengths", "evaluation.targets", "evaluation.anchors")
-    return tuple(flat.get(key, "") for key in (*fields, *scored))
+    masked = flat.get("objective.rate", "null")  # as a job of before there was a choice
+    return (job.objective, masked, *(flat.get(key, "") for key in (*fields, *scored)))
 
 
 def _seeds(job: Job) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from posexp.files import finite, read_json
+from posexp.objective import NEXT_TOKEN
 
 LOSSES = ("bits_per_byte", "non_overlapping", "sliding")
 SEEDS = ("seed", "seed_init", "seed_data")
@@ -44,8 +45,14 @@ class Job:
                 known[fact] = name
         known["context_length"] = (self.config.get("trainer") or {}).get("context_length")
         known["bos"] = (self.config.get("data") or {}).get("bos")
+        known["objective"] = self.objective
         known = {key: value for key, value in known.items() if value is not None}
         return known | dict((self.result or {}).get("facts") or {})
+
+    @property
+    def objective(self) -> str:
+        """What it learns to predict; before there was a choice, the next token."""
+        return (self.config.get("objective") or {}).get("name") or NEXT_TOKEN
 
     @property
     def evaluation(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.measure import Measurement
 from rich.table import Table
 
+from posexp.objective import NEXT_TOKEN
 from posexp.report import figures, records
 from posexp.report.caption import caption
 from posexp.report.comparison import Comparison, compare
@@ -44,7 +45,10 @@ def make_report(directory: Path, console: Console | None = None) -> list[Path]:
 
 
 def _with_ngram(directory: Path, comparison: Comparison) -> Comparison:
-    split = comparison.evaluated.evaluation.get("split") if comparison.evaluated else None
+    job = comparison.evaluated
+    # An n-gram predicts the next token: no other objective can be held against it.
+    comparable = job is not None and job.objective == NEXT_TOKEN
+    split = job.evaluation.get("split") if comparable else None
     rows = ngram_rows(directory, comparison.jobs, split) if split else {}
     return dataclasses.replace(comparison, ngram=rows)
 

@@ -17,8 +17,8 @@ STATUS_STYLE = {"completed": "green", "running": "yellow", "failed": "red", "div
 
 BEYOND_NOTE = (
     "gain: loss at T minus loss here; positive = context is used, 0 = ignored, negative = broken. "
-    "Foreign prefix: all but the last T tokens come from another document; use of content: foreign "
-    "minus own; damage: foreign minus loss at T, the price of unseen positions."
+    "Foreign prefix: all but the nearest T tokens come from another document; use of content: "
+    "foreign minus own; damage: foreign minus loss at T, the price of unseen positions."
 )
 
 
