@@ -63,7 +63,7 @@ def make_config(text):
         config = copy.deepcopy(CONFIG)
         config["data"]["path"] = str(text)
         for section, values in sections.items():
-            if section in ("scheme", "task") or not isinstance(values, dict):
+            if section in ("scheme", "task", "objective") or not isinstance(values, dict):
                 config[section] = values
             else:
                 config[section] |= values
