@@ -20,8 +20,8 @@
     Path("page.html").write_text(page.render(), encoding="utf-8")
 
 A section's body is text and blocks: `LineChart`, `Scatter`, `Intervals`, `HeatMap`, `Table`,
-`Grid` (side by side), `Views` (one of several, by buttons), `Note`, `Bullets`, `Facts`, `Code`,
-`Details`, or an object of your own with `html(looks) -> Html`. Every str is escaped; `tag`,
+`Grid` (side by side), `Views` (one of several, by buttons), `Heading`, `Note`, `Bullets`,
+`Facts`, `Code`, `Details`, or an object of your own with `html(looks) -> Html`. Every str is escaped; `tag`,
 `code`, `strong` and `join` build `Html` for a sentence with markup in it:
 join("The scheme ", code(name), " acts on ", strong("keys"), ".").
 
@@ -46,7 +46,7 @@ from posexp.page.numbers import number
 from posexp.page.page import Page, Section
 from posexp.page.scatter import Point, Scatter
 from posexp.page.table import Cell, Column, Row, Table
-from posexp.page.text import Bullets, Code, Details, Facts, Note
+from posexp.page.text import Bullets, Code, Details, Facts, Heading, Note
 
 __all__ = [
     "Block",
@@ -59,6 +59,7 @@ __all__ = [
     "Estimate",
     "Facts",
     "Grid",
+    "Heading",
     "HeatMap",
     "Html",
     "Intervals",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from posexp.page.block import Content, render
-from posexp.page.html import Html, tag
+from posexp.page.html import Html, join, tag
 from posexp.page.looks import Looks
 
 
@@ -28,23 +28,31 @@ class Grid:
 
 @dataclass(frozen=True)
 class Views:
-    """One thing seen in several ways, such as {"linear": chart, "logarithmic": chart}.
+    """Several views of which buttons choose one, such as {"linear": chart, "logarithmic": chart}.
 
-    Buttons choose; the first is seen at the start. Print, and a page without scripts, show the
-    first only, so let each view tell the same.
+    The first is seen at the start. Print shows the chosen one where the views are `alike` and tell
+    the same; else all of them, each below its name.
     """
 
-    views: Mapping[str, Content]
+    views: Mapping[str, Content | Sequence[Content]]
+    alike: bool = False
 
     def html(self, looks: Looks) -> Html:
+        if len(self.views) < 2:
+            return join(*(render(view, looks) for view in self.views.values()))
         names = list(self.views)
         buttons = [
             tag("button", name, type="button", aria_pressed="true" if name == names[0] else "false")
             for name in names
         ]
         panes = [
-            tag("div", render(view, looks), class_="view", hidden=name != names[0])
+            tag(
+                "div",
+                None if self.alike else tag("p", name, class_="printed"),
+                render(view, looks),
+                class_="view" if name == names[0] else "view unseen",
+            )
             for name, view in self.views.items()
         ]
         choice = tag("div", *buttons, class_="choice", role="group")
-        return tag("div", choice, *panes, class_="views")
+        return tag("div", choice, *panes, class_="views alike" if self.alike else "views")

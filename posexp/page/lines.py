@@ -17,6 +17,7 @@ from posexp.page.spread import spread
 
 MOST_LABELS = 14  # names beside a chart; with more of them the key alone tells
 LABEL_GAP = 14  # px between them
+CHARACTER = 6.6  # px of a character
 MOST_MARKERS = 12  # along a line; longer lines get this many
 Line = tuple[Sequence[float], Sequence[float | None]]
 
@@ -123,7 +124,7 @@ class LineChart:
         right = 0
         if self.labels and 1 < len(drawn) <= MOST_LABELS and self.size != "small":
             longest = max(len(_ending(s)) for s in drawn)
-            right = min(SIZES[self.size][0] // 4, 18 + round(6.6 * longest))
+            right = min(SIZES[self.size][0] // 4, 18 + round(CHARACTER * longest))
         return Frame(x, y, self.size, right=right)
 
     def _pieces(self, series: Series) -> Iterator[list[int]]:
@@ -150,7 +151,7 @@ class LineChart:
         if series.points:
             step = -(-len(shown) // MOST_MARKERS)
             parts += [marker(look, *at[i]) for i in shown[:: step or 1]]
-        notes = series.notes and "|".join(series.notes[i] for i in shown)
+        notes = series.notes and "|".join(series.notes[i].replace("|", "/") for i in shown)
         return tag(
             "g", *parts,
             class_=f"s {look.classes}" + (" d1" if series.dashed and not look.dash else ""),
@@ -178,7 +179,7 @@ class LineChart:
                 tag(
                     "g",
                     tag("path", d=leader, class_="leader") if x > right - 20 else None,
-                    tag("text", _ending(series), x=f"{right + 17:.1f}", y=f"{place + 4:.1f}"),
+                    tag("text", shorten(_ending(series), frame.right), x=f"{right + 17:.1f}", y=f"{place + 4:.1f}"),
                     class_=f"name c{look.color}", style=_shade(series.shade),
                     data_key=series.key or series.name,
                 )
@@ -202,6 +203,15 @@ def _band(series: Series, piece: Sequence[int], frame: Frame) -> Html:
 
 def _ending(series: Series) -> str:
     return f"{series.name} ({series.end})" if series.end else series.name
+
+
+def shorten(name: str, width: float) -> str:
+    """`name`, cut in its middle where it is longer than `width` px: its end tells most apart."""
+    room = max(4, int((width - 18) / CHARACTER))
+    if len(name) <= room:
+        return name
+    front = room // 3
+    return f"{name[:front]}\N{HORIZONTAL ELLIPSIS}{name[front - room + 1 :]}"
 
 
 def _shade(shade: float | None) -> str | None:

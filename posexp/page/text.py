@@ -27,6 +27,16 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A title within a section."""
+
+    text: str
+
+    def html(self, looks: Looks) -> Html:
+        return tag("h3", self.text)
+
+
+@dataclass(frozen=True)
 class Bullets:
     """A list of sentences."""
 
