@@ -21,8 +21,8 @@
 
 A section's body is text and blocks: `LineChart`, `Scatter`, `Intervals`, `HeatMap`, `Table`,
 `Grid` (side by side), `Views` (one of several, by buttons), `Heading`, `Note`, `Bullets`,
-`Facts`, `Code`, `Details`, or an object of your own with `html(looks) -> Html`. Every str is escaped; `tag`,
-`code`, `strong` and `join` build `Html` for a sentence with markup in it:
+`Facts`, `Code`, `Details`, or an object of your own with `html(looks) -> Html`. Every str is
+escaped; `tag`, `code`, `strong` and `join` build `Html` for a sentence with markup in it:
 join("The scheme ", code(name), " acts on ", strong("keys"), ".").
 
 A series, point, row or estimate whose name (or `key`) is one of the page's `keys` has that name's

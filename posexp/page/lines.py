@@ -174,12 +174,13 @@ class LineChart:
         parts = []
         for (y, x, i), place in zip(ends, places * room + top, strict=True):
             series, look = drawn[i], styles[i]
+            name = shorten(_ending(series), frame.right)
             leader = f"M{min(x, right) + 4:.1f} {y:.1f}L{right + 14:.1f} {place:.1f}"
             parts.append(
                 tag(
                     "g",
                     tag("path", d=leader, class_="leader") if x > right - 20 else None,
-                    tag("text", shorten(_ending(series), frame.right), x=f"{right + 17:.1f}", y=f"{place + 4:.1f}"),
+                    tag("text", name, x=f"{right + 17:.1f}", y=f"{place + 4:.1f}"),
                     class_=f"name c{look.color}", style=_shade(series.shade),
                     data_key=series.key or series.name,
                 )
