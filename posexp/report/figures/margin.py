@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from posexp.page.spread import spread
+
 SAMPLE = (1.035, 1.11)  # where the sample of the line is drawn, in widths of the axes
 LINE_HEIGHT = 0.19  # inches
 
@@ -55,21 +57,3 @@ def label_ends(ax: Axes, labels: Sequence[EndLabel], height: float) -> None:
         ax.text(
             SAMPLE[1] + 0.012, place, label.text, transform=ax.transAxes, va="center", fontsize=8.5
         )
-
-
-def spread(wanted: np.ndarray, gap: float) -> np.ndarray:
-    """Ascending places at least `gap` apart, nearest in squares to the ascending `wanted`.
-
-    Isotonic regression of wanted - i gap: neighbours that violate the order are pooled.
-    """
-    shift = gap * np.arange(len(wanted))
-    pools: list[list[float]] = []  # mean, size
-    for value in wanted - shift:
-        pools.append([float(value), 1])
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            mean, size = pools.pop()
-            total = pools[-1][1] + size
-            pools[-1] = [(pools[-1][0] * pools[-1][1] + mean * size) / total, total]
-    places = np.concatenate([np.full(int(size), mean) for mean, size in pools] or [[]])
-    # Inside the axes, as long as there is room; the same bounds for all keep the gaps.
-    return np.clip(places, 0, max(0.0, 1 - shift[-1])) + shift if len(wanted) else places

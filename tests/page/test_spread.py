@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from posexp.report.figures.margin import spread
+from posexp.page.spread import spread
 
 
 def test_far_names_stay_and_near_ones_part_about_their_middle():
