@@ -29,17 +29,30 @@ TRAINING, TEST = 1, 2
 
 @dataclass(frozen=True)
 class Masking:
-    """How windows are masked: `rate` and `replace` as in `Objective`; `token` is the id of MASK."""
+    """How windows are masked: `rate` and `replace` as in `Objective`.
+
+    The tokenizer has ids 0 to `vocabulary` - 1, `bos` among them.
+    """
 
     rate: float
-    replace: str
-    token: int
+    replace: str = "mask"
+    bos: int = BOS
+    vocabulary: int = VOCABULARY
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> Masking | None:
+    def of(
+        cls, config: Mapping[str, Any], bos: int = BOS, vocabulary: int = VOCABULARY
+    ) -> Masking | None:
         """That of a resolved config; None where nothing is masked."""
         objective = Objective.of(config)
-        return cls(objective.rate, objective.replace, VOCABULARY) if objective.masks else None
+        if not objective.masks:
+            return None
+        return cls(objective.rate, objective.replace, bos, vocabulary)
+
+    @property
+    def token(self) -> int:
+        """The id of MASK: the one after the tokenizer's."""
+        return self.vocabulary
 
     def count(self, tokens: int) -> int:
         """How many of so many tokens are masked."""
@@ -47,7 +60,7 @@ class Masking:
 
     def masked(self, inputs: np.ndarray, seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Sample n, (L,) int64, with its masks, and the targets (L,), -100 where none is."""
-        text = np.flatnonzero(inputs != BOS)
+        text = np.flatnonzero(inputs != self.bos)
         drawn = uniform(seed, TRAINING, n, 0, 3 * len(inputs)).reshape(3, -1)
         chosen = text[smallest(drawn[0, text], self.count(len(text)))]
         masked, targets = inputs.copy(), np.full_like(inputs, IGNORED)
@@ -58,7 +71,8 @@ class Masking:
     def _instead(self, tokens: np.ndarray, which: np.ndarray, other: np.ndarray) -> np.ndarray:
         if self.replace == "mask":
             return np.full_like(tokens, self.token)
-        random = (other * BOS).astype(tokens.dtype)  # ids below BOS are text
+        random = (other * (self.vocabulary - 1)).astype(tokens.dtype)
+        random += random >= self.bos  # any id but BOS
         return np.where(which < 0.8, self.token, np.where(which < 0.9, random, tokens))
 
 

@@ -28,7 +28,6 @@ import numpy as np
 from posexp.data.documents import Document
 from posexp.data.masking import TEST, Masking, smallest, uniform
 from posexp.data.packing import IGNORED
-from posexp.data.tokens import BOS
 from posexp.data.windows import window
 from posexp.evaluation.anchors import Anchors
 from posexp.evaluation.foreign import prefix_ends
@@ -99,7 +98,7 @@ class MaskedBlocks:
             run = lenders[lender].tokens[middle - before : middle + after]
             inputs[:before], inputs[length - after :] = run[:before], run[before:]
             if self.runner.bos == "window":
-                inputs[0] = BOS
+                inputs[0] = self.masking.bos
             return self._masked(n, inputs)
 
         return self.runner.losses(foreign_window, len(self.anchors), length)
@@ -126,7 +125,7 @@ class MaskedBlocks:
         s, length = self.anchors.targets, len(inputs)
         before = places_before(length, s)
         cut = places_before(self.longest, s) - before
-        masked = self.masks(n)[cut : cut + length] & (inputs != BOS)
+        masked = self.masks(n)[cut : cut + length] & (inputs != self.masking.bos)
         targets = np.full(length - before, IGNORED, dtype=np.int64)
         targets[:s] = np.where(masked, inputs, IGNORED)[before : before + s]
         return np.where(masked, self.masking.token, inputs), targets

@@ -59,7 +59,7 @@ def test_numbers_are_philox(key):
 @pytest.mark.parametrize(("rate", "length"), [(0.15, 16), (0.15, 64), (0.01, 16), (0.99, 16)])
 def test_against_the_rule_by_hand(make_document, bos, rate, length):
     plain = windows(make_document, length, bos=bos, size=50)
-    found = MaskedWindows(plain, Masking(rate, "mask", MASK))
+    found = MaskedWindows(plain, Masking(rate, "mask"))
     assert len(found) == 50
     for n in range(50):
         inputs, targets = masked_by_hand(plain[n]["inputs"].tolist(), rate, 3, n)
@@ -76,14 +76,14 @@ def test_against_the_rule_by_hand(make_document, bos, rate, length):
 
 def test_every_place_but_that_of_bos_is_masked_equally_often(make_document):
     """Chi-square(14) exceeds 40 once in four thousand."""
-    found = MaskedWindows(windows(make_document, size=3000), Masking(0.15, "mask", MASK))
+    found = MaskedWindows(windows(make_document, size=3000), Masking(0.15, "mask"))
     counts = sum((found[n]["targets"] != IGNORED).long() for n in range(3000)).tolist()
     assert counts[0] == 0 and sum(counts) == 2 * 3000
     assert sum((count - 400) ** 2 / 400 for count in counts[1:]) < 40
 
 
 def test_masks_depend_on_the_seed_and_the_sample_alone(make_document):
-    masking = Masking(0.3, "bert", MASK)
+    masking = Masking(0.3, "bert")
     found = MaskedWindows(windows(make_document), masking)
     again = MaskedWindows(windows(make_document), masking)
     for n in reversed(range(200)):
@@ -99,7 +99,7 @@ def test_masks_depend_on_the_seed_and_the_sample_alone(make_document):
 
 @pytest.mark.parametrize(("accumulate", "ranks"), [(2, 1), (1, 2), (2, 4)])
 def test_ranks_and_micro_batches_only_divide_the_samples(make_document, accumulate, ranks):
-    found = MaskedWindows(windows(make_document), Masking(0.15, "mask", MASK))
+    found = MaskedWindows(windows(make_document), Masking(0.15, "mask"))
     whole = [found[n]["targets"] for step in StepSampler(0, 3, 8) for n in step]
     parts = [
         iter(StepSampler(0, 3, 8, accumulate, rank, ranks)) for rank in range(ranks)
@@ -117,8 +117,8 @@ def test_ranks_and_micro_batches_only_divide_the_samples(make_document, accumula
 def test_bert_masks_eight_of_ten_and_keeps_one(make_document):
     """The places are those of `mask`; of 1,800 each share is within four deviations."""
     plain = windows(make_document, length=64)
-    bert = MaskedWindows(plain, Masking(0.15, "bert", MASK))
-    mask = MaskedWindows(plain, Masking(0.15, "mask", MASK))
+    bert = MaskedWindows(plain, Masking(0.15, "bert"))
+    mask = MaskedWindows(plain, Masking(0.15, "mask"))
     counts = {"mask": 0, "kept": 0, "other": 0}
     for n in range(200):
         item, before = bert[n], plain[n]["inputs"]
@@ -140,7 +140,7 @@ def test_the_tail_of_a_pack_is_not_masked_and_counts_differ(make_document):
     documents = [make_document(n, id=str(n), start=7 * n) for n in (1, 2, 3, 5, 8, 11, 15)]
     plain = TrainingWindows(documents, 16, 0, "window", 60)
     assert plain.packed
-    found = MaskedWindows(plain, Masking(0.3, "mask", MASK))
+    found = MaskedWindows(plain, Masking(0.3, "mask"))
     counts = set()
     for n in range(60):
         item, before = found[n], plain[n]
@@ -157,5 +157,19 @@ def test_the_tail_of_a_pack_is_not_masked_and_counts_differ(make_document):
 
 def test_a_window_without_text_has_nothing_to_mask():
     inputs = np.array([BOS, BOS])
-    masked, targets = Masking(0.15, "mask", MASK).masked(inputs, 0, 0)
+    masked, targets = Masking(0.15, "mask").masked(inputs, 0, 0)
     assert masked.tolist() == [BOS, BOS] and targets.tolist() == [IGNORED, IGNORED]
+
+
+def test_a_tokenizer_of_its_own_has_another_bos_and_another_mask():
+    """BOS is 1 of 9 ids, as in a tokenizer.json: it is neither masked nor drawn."""
+    masking = Masking(0.9, "bert", bos=1, vocabulary=9)
+    assert masking.token == 9
+    inputs = np.array([1, *[0, 2, 3, 4, 5, 6, 7, 8] * 8])
+    seen = set()
+    for n in range(40):
+        masked, targets = masking.masked(inputs, 0, n)
+        assert masked[0] == 1 and targets[0] == IGNORED
+        assert 1 not in masked[1:]
+        seen |= set(masked[targets >= 0].tolist())
+    assert seen == {0, 2, 3, 4, 5, 6, 7, 8, 9}
