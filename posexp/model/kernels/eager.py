@@ -99,27 +99,29 @@ class EagerKernel:
         visible = layout.visible(scheme.mask(q_positions, k_positions))
         return Prepared(scheme, layout, visible, bias, distances, keys, values)
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Prepared, dropout: float) -> Tensor:
-        dtype = q.dtype
-        k, v = (for_query_heads(x, q.shape[1]).float() for x in (k, v))
+    def scores(self, q: Tensor, k: Tensor, prepared: Prepared) -> Tensor:
+        """What the softmax gets: (B, H, T, d), (B, G, S, d) -> (B, H, T, S), -inf where masked."""
+        k = for_query_heads(k, q.shape[1]).float()
         q = q.float()
-        positions = (prepared.layout.q_positions, prepared.layout.k_positions)
-
         scores = q @ k.mT
         if prepared.keys is not None:
             scores = scores + prepared.distances.gather(q @ prepared.keys.float().mT)
         if prepared.bias is not None:
             scores = scores + prepared.bias.float()
-        visible = prepared.visible
-        if visible is not None:
-            scores = scores.masked_fill(~visible, -torch.inf)
-        scores = prepared.scheme.adjust_scores(scores, q, k, *positions)
-        weights = softmax(scores, visible)
+        if prepared.visible is not None:
+            scores = scores.masked_fill(~prepared.visible, -torch.inf)
+        positions = (prepared.layout.q_positions, prepared.layout.k_positions)
+        return prepared.scheme.adjust_scores(scores, q, k, *positions)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Prepared, dropout: float) -> Tensor:
+        v = for_query_heads(v, q.shape[1]).float()
+        weights = softmax(self.scores(q, k, prepared), prepared.visible)
         weights = F.dropout(weights, dropout)
         out = weights @ v
         if prepared.values is not None:
             out = out + prepared.distances.collect(weights) @ prepared.values.float()
-        return prepared.scheme.adjust_output(out, weights, *positions).to(dtype)
+        positions = (prepared.layout.q_positions, prepared.layout.k_positions)
+        return prepared.scheme.adjust_output(out, weights, *positions).to(q.dtype)
 
 
 def softmax(scores: Tensor, visible: Tensor | None) -> Tensor:
