@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from posexp.catalogue.settings import settings
+from posexp.compose import with_span
 from posexp.dims import AttentionDims
 from posexp.loading import told
 from posexp.model.init import init_weights
@@ -34,11 +35,22 @@ class Exhibit:
         Raises `PluginError` if the scheme cannot be used, `ValueError` for a bad parameter or for
         dims that it cannot serve.
         """
+        return cls.built(settings(name, words), dims)
+
+    @classmethod
+    def built(
+        cls, values: Mapping[str, Any], dims: AttentionDims, window: int | None = None
+    ) -> Exhibit:
+        """The scheme of a plain config `{name: ..., parameter: value}`, seen through a window.
+
+        Raises as `of` does.
+        """
+        name = values["name"]
         spec = registry().get(name)
         (origin,) = registry().origins(name)
-        config = scheme_config(settings(name, words))
+        config = scheme_config(values)
         try:
-            scheme = spec.build(config, dims)
+            scheme = with_span(spec.build(config, dims), window)
             init_weights(_OnlyScheme(scheme), seed=0)
         except ValueError:
             raise

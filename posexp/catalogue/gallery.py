@@ -20,10 +20,13 @@ from posexp.scheme import PositionScheme
 
 @dataclass(frozen=True)
 class Gallery:
-    """Rows of panels, each with where it happens; and a note on the parameters behind them."""
+    """Rows of panels, each with where it happens; the scheme that gave them, and a note on its
+    parameters.
+    """
 
     rows: list[tuple[str, list[Panel]]]
     note: str
+    scheme: PositionScheme
 
     @classmethod
     def of(cls, exhibit: Exhibit, most: int) -> Gallery:
@@ -46,7 +49,7 @@ class Gallery:
                 f"{exhibit.spec.name} ({exhibit.origin}) cannot be drawn: {told(error)}; "
                 f"posexp schemes check {exhibit.spec.name} says more"
             ) from error
-        return cls(rows, note)
+        return cls(rows, note, scheme)
 
 
 @torch.no_grad()

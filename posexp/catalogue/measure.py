@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from posexp.dims import AttentionDims
-from posexp.scheme import PositionScheme
+from posexp.scheme import SPANS, PositionScheme
 
 #: Heads that are shown, spread over all of them.
 HEADS = 4
 #: The title of what a query sees, drawn without a scale.
 VISIBLE = "visible"
+#: The title of the angles that a transform turns columns by: modulo a turn, so no map of places.
+ANGLES = "rotation angle (rad)"
 BIASES = frozenset({"distance_slopes", "distance_bias", "bias"})
 
 
@@ -99,7 +101,7 @@ def in_layer(layer: PositionScheme, dims: AttentionDims, positions: Tensor) -> l
             panels.append(
                 Panel(f"added to {what}, head 0", vectors, "distance", "column", n, columns)
             )
-    if acts_on & {"window", "mask"}:
+    if acts_on & {*SPANS, "mask"}:
         visible = layer.mask(positions, positions).expand(len(positions), -1).float()
         panels.append(_by_pair(VISIBLE, visible, positions, dims.causal, hidden=0.0))
     if acts_on & {"adjust_scores", "adjust_output"}:
@@ -125,28 +127,39 @@ def _transform(layer: PositionScheme, dims: AttentionDims, positions: Tensor) ->
     panels = [panel("q . k of a column with itself", own)]
     if turned.abs().max() > 1e-6:
         angles = torch.atan2(turned, own)
-        panels.append(panel("rotation angle (rad)", angles, _one_step(layer, dims, positions)))
+        panels.append(panel(ANGLES, angles, _one_step(layer, dims, positions)))
     size = torch.hypot(own, turned)
     if (size - 1).abs().max() > 1e-4:
         panels.append(panel("length of a column's q . k", size))
     return panels
 
 
+def unit_products(
+    layer: PositionScheme,
+    dims: AttentionDims,
+    positions: Tensor,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Unit queries a at `positions` times unit keys b at the first of them, (T, a, b); head 0."""
+    # A batch row for each unit vector.
+    units = torch.eye(dims.d_head, dtype=dtype)[:, None, None, :]
+    q = units.expand(-1, dims.n_heads, len(positions), -1).clone()
+    k = units.expand(-1, dims.n_kv_heads, 1, -1).clone()
+    q = layer.transform_query(q, positions)[:, 0]  # (d, T, d)
+    k = layer.transform_key(k, positions[:1])[:, 0, 0]  # (d, d)
+    return torch.einsum("atc,bc->tab", q.to(dtype), k.to(dtype))
+
+
 def _effect(
     layer: PositionScheme, dims: AttentionDims, positions: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """How unit queries at `positions` meet unit keys at the first of them, for the first head.
+    """What becomes of unit vectors by distance.
 
     With effect[n, a, b] the inner product of query a at distance n and key b: a's partner (d,) is
     the other column that it reaches most; `own` is effect[n, a, a] and `turned` effect[n, a,
     partner], both (T, d).
     """
-    units = torch.eye(dims.d_head)[:, None, None, :]  # one batch row for each unit vector
-    q = units.expand(-1, dims.n_heads, len(positions), -1).clone()
-    k = units.expand(-1, dims.n_kv_heads, 1, -1).clone()
-    q = layer.transform_query(q, positions)[:, 0]  # (d, T, d)
-    k = layer.transform_key(k, positions[:1])[:, 0, 0]  # (d, d)
-    effect = torch.einsum("atc,bc->tab", q.float(), k.float())
+    effect = unit_products(layer, dims, positions)
     own = effect.diagonal(dim1=1, dim2=2)
     other = effect - torch.diag_embed(own)
     partner = other.abs().amax(0).argmax(-1)

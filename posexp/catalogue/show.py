@@ -114,6 +114,7 @@ def limits(exhibit: Exhibit) -> list[str]:
     }
     in_layers: dict[str, Callable[[PositionScheme], str]] = {
         "window": lambda layer: _or(layer.window, "all keys", "{} keys, the token itself included"),
+        "chunk": lambda layer: _or(layer.chunk, "none", "{} positions"),
         "saturates_at": lambda layer: _or(layer.saturates_at, "never", "from distance {} on"),
         "logit_scale": lambda layer: _or(layer.logit_scale, "1/sqrt(d_head)", "{:g}"),
     }
