@@ -13,7 +13,9 @@ __version__ = version("posexp")
 
 _HOMES = {
     "AttentionDims": "posexp.dims",
+    "Chunked": "posexp.compose",
     "Compose": "posexp.compose",
+    "FamilySpec": "posexp.family",
     "Planted": "posexp.task",
     "PluginError": "posexp.registry",
     "PositionScheme": "posexp.scheme",
@@ -21,6 +23,8 @@ _HOMES = {
     "SlidingWindow": "posexp.compose",
     "Task": "posexp.task",
     "TaskSpec": "posexp.task",
+    "Translation": "posexp.family",
+    "Weight": "posexp.family",
     "attend": "posexp.functional",
     "build_scheme": "posexp.registry",
     "build_task": "posexp.task",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,16 +18,14 @@ class Compose(PositionScheme, container=True):
     Transforms are chained, biases and distance vectors added, masks ANDed; the window and the
     maximum length are the smallest. Shift-invariant if every part is.
 
-    Raises `ValueError` if two parts ask for different logit scales.
+    Raises `ValueError` if two parts ask for different logit scales or chunks.
     """
 
     def __init__(self, *schemes: PositionScheme) -> None:
         super().__init__(dims=next((s.dims for s in schemes if s.dims is not None), None))
-        scales = {s.logit_scale for s in schemes if s.logit_scale is not None}
-        if len(scales) > 1:
-            raise ValueError(f"composed schemes ask for different logit scales: {sorted(scales)}")
+        self.logit_scale = _only("logit scales", (s.logit_scale for s in schemes))
+        self.chunk = _only("chunks", (s.chunk for s in schemes))
         self.schemes = nn.ModuleList(schemes)
-        self.logit_scale = next(iter(scales), None)
         self.shift_invariant = all(s.shift_invariant for s in schemes)
         self.length_dependent = any(s.length_dependent for s in schemes)
         self.steady_until = min((s.steady_until for s in schemes if s.length_dependent), default=0)
@@ -118,27 +117,55 @@ class SlidingWindow(PositionScheme):
         self.window = window
 
 
-class Spanned(Compose, container=True):
-    """A scheme, and the window it is seen through."""
+class Chunked(PositionScheme):
+    """Chunks of N positions: a query sees the keys of its own, floor(position / N) being the same.
 
-
-def with_span(scheme: PositionScheme, window: int | None) -> PositionScheme:
-    """`scheme` seen through a window of `window` keys, or unchanged for None (full attention).
-
-    Raises `ValueError` if a layer of the scheme already sets its own window: the span would act on
-    some layers and not on others without saying so.
+    The first token of a chunk sees itself alone. Meta 2025, Llama 4. Raises `ValueError` if N < 1.
     """
-    if window is None:
+
+    shift_invariant = False
+
+    def __init__(self, chunk: int, dims: AttentionDims | None = None) -> None:
+        super().__init__(dims=dims)
+        if chunk < 1:
+            raise ValueError(f"a chunk needs at least 1 position, got {chunk}")
+        self.chunk = chunk
+
+
+class Spanned(Compose, container=True):
+    """A scheme, and the window or the chunks it is seen through."""
+
+
+def with_span(
+    scheme: PositionScheme, window: int | None = None, chunk: int | None = None
+) -> PositionScheme:
+    """`scheme` seen through a window of keys or in chunks; unchanged for neither (full attention).
+
+    Raises `ValueError` for both, and if a layer of the scheme already sets its own span: this one
+    would act on some layers and not on others without saying so.
+    """
+    if window is None and chunk is None:
         return scheme
+    if window is not None and chunk is not None:
+        raise ValueError(f"a window ({window}) and chunks ({chunk}): a span is one of the two")
     n_layers = scheme.dims.n_layers if scheme.dims else 1
-    windows = [scheme.for_layer(i).window for i in range(n_layers)]
-    if any(w is not None for w in windows):
-        shown = ", ".join("full" if w is None else str(w) for w in windows)
+    reaches = [scheme.for_layer(i).reach for i in range(n_layers)]
+    if any(reach is not None for reach in reaches):
+        shown = ", ".join("full" if reach is None else str(reach) for reach in reaches)
         raise ValueError(
             f"{type(scheme).__name__} sets a span for each layer itself ({shown}); "
             "use span=full and change the scheme's own windows"
         )
-    return Spanned(scheme, SlidingWindow(window, scheme.dims))
+    span = Chunked(chunk, scheme.dims) if window is None else SlidingWindow(window, scheme.dims)
+    return Spanned(scheme, span)
+
+
+def _only(what: str, values: Iterable[float | None]) -> Any:
+    """The one value that is asked for, or None. Raises `ValueError` where two differ."""
+    present = {v for v in values if v is not None}
+    if len(present) > 1:
+        raise ValueError(f"composed schemes ask for different {what}: {sorted(present)}")
+    return next(iter(present), None)
 
 
 def _smallest(values: Iterable[int | None]) -> int | None:

@@ -16,6 +16,7 @@ and no author has to know a kernel.
 | distance        | `distance_bias(n)`                    | (N,) -> (H, N)                         |
 | distance        | `distance_keys(n)`, `distance_values` | (N,) -> (H or 1, N, d)                 |
 | distance        | `window`                              | keys visible, the token itself included|
+| both positions  | `chunk`                               | keys visible: those of its own chunk   |
 | both positions  | `bias(q_positions, k_positions)`      | (..., T), (..., S) -> (..., H, T, S)   |
 | both positions  | `mask(q_positions, k_positions)`      | (..., T), (..., S) -> (..., T, S) bool |
 | scores          | `adjust_scores(scores, ...)`          | (B, H, T, S) -> same                   |
@@ -25,8 +26,9 @@ The general forms default to the distance forms, so the dense result is always d
 kernel is the definition and every fast kernel is held to it.
 
 Positions are always passed in and count real tokens: a scheme never calls `arange` over tokens.
-Queries arrive scaled by `logit_scale`; scores arrive masked with -inf. Compute angles and biases
-in float32 or better. Keep no table that depends on the length of a call.
+Queries arrive scaled by `logit_scale` (with model.qk_norm=after they are scaled behind the norm,
+and linear attention has no scale); scores arrive masked with -inf. Compute angles and biases in
+float32 or better. Keep no table that depends on the length of a call.
 """
 
 from __future__ import annotations
@@ -48,11 +50,15 @@ ACTIONS = (
     "distance_keys",
     "distance_values",
     "window",
+    "chunk",
     "bias",
     "mask",
     "adjust_scores",
     "adjust_output",
 )
+
+#: The actions that are numbers, and not methods.
+SPANS = ("window", "chunk")
 
 
 class PositionScheme(nn.Module):
@@ -72,6 +78,9 @@ class PositionScheme(nn.Module):
         The number of positions that are defined, or None for no limit.
     window
         The number of keys that a query sees, itself included (|n| < window), or None for all.
+    chunk
+        The number of positions in a chunk, or None: a query sees the keys whose position has the
+        same floor(position / chunk).
     saturates_at
         A distance from which on the distance functions give what they give there, or None. It buys
         a faster kernel.
@@ -84,6 +93,7 @@ class PositionScheme(nn.Module):
     steady_until: int = 0
     max_length: int | None = None
     window: int | None = None
+    chunk: int | None = None
     saturates_at: int | None = None
     logit_scale: float | None = None
 
@@ -118,9 +128,14 @@ class PositionScheme(nn.Module):
         overridden = {
             name
             for name in ACTIONS
-            if name != "window" and getattr(type(self), name) is not getattr(PositionScheme, name)
+            if name not in SPANS and getattr(type(self), name) is not getattr(PositionScheme, name)
         }
-        return frozenset(overridden | ({"window"} if self.window is not None else set()))
+        return frozenset(overridden | {name for name in SPANS if getattr(self, name) is not None})
+
+    @property
+    def reach(self) -> int | None:
+        """The distance at which no key is visible any more, by `window` or `chunk`; or None."""
+        return min((n for n in (self.window, self.chunk) if n is not None), default=None)
 
     def init_parameter(self, name: str, parameter: Tensor, generator: torch.Generator) -> None:
         """Draw one of this scheme's own parameters in place; N(0, 0.02) by default.
@@ -181,9 +196,12 @@ class PositionScheme(nn.Module):
 
         Causality and padding are the model's and always apply as well.
         """
-        if self.window is None:
-            return None
-        return (q_positions[..., :, None] - k_positions[..., None, :]).abs() < self.window
+        q, k = q_positions[..., :, None], k_positions[..., None, :]
+        near = None if self.window is None else (q - k).abs() < self.window
+        if self.chunk is None:
+            return near
+        same = q.div(self.chunk, rounding_mode="floor") == k.div(self.chunk, rounding_mode="floor")
+        return same if near is None else near & same
 
     # -- functions of scores -----------------------------------------------------------------
 

@@ -24,7 +24,7 @@ def with_scheme(config: Mapping[str, Any], length: int, device: str) -> Transfor
     """The transformer of a job's config, built for contexts of `length`, in training mode."""
     sizes = ModelConfig(**config["model"])
     scheme = build_scheme(config["scheme"], sizes.dims(length))
-    scheme = with_span(scheme, config["span"]["window"])
+    scheme = with_span(scheme, config["span"].get("window"), config["span"].get("chunk"))
     return _drawn(Transformer(sizes, scheme, VOCABULARY, length), device)
 
 

@@ -10,7 +10,8 @@ Shapes: B batch, T new tokens, S tokens held, G key/value heads, d head width.
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -19,11 +20,14 @@ from posexp.dims import AttentionDims
 from posexp.model.layout import Layout
 from posexp.scheme import PositionScheme
 
+if TYPE_CHECKING:
+    from posexp.model.layer import AttentionLayer
+
 
 class Memory:
-    """The keys and values (B, G, S, d) that one layer holds.
+    """The keys and values (B, G, S, d) that one layer holds, or what it makes both of.
 
-    Keys are held as `transform_key` made them. Where transforms change with the length
+    Keys are held as the layer's transform made them. Where transforms change with the length
     (`length_dependent`), they are held as projected, and all are transformed at every call.
     """
 
@@ -38,6 +42,11 @@ class Memory:
         """S."""
         return 0 if self.keys is None else self.keys.shape[2]
 
+    @property
+    def nbytes(self) -> int:
+        """The size of what is held, in bytes."""
+        return sum(x.nbytes for x in (self.keys, self.values) if x is not None)
+
     def seen_by(self, layout: Layout) -> Layout:
         """The layout of a call's queries on all keys, cut down to the keys that are held here."""
         n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
@@ -45,18 +54,23 @@ class Memory:
         return layout if held == n_keys else layout.tile(0, n_queries, n_keys - held, n_keys)
 
     def extend(
-        self, k: Tensor, v: Tensor, scheme: PositionScheme, layout: Layout
+        self,
+        k: Tensor,
+        v: Tensor,
+        scheme: PositionScheme,
+        layout: Layout,
+        transform_key: Callable[[Tensor, Tensor], Tensor],
     ) -> tuple[Tensor, Tensor]:
         """Keys, transformed, and values (B, G, S + T, d) for `layout`; k and v are the new ones."""
         if not scheme.length_dependent:
-            k = scheme.transform_key(k, layout.q_positions)
+            k = transform_key(k, layout.q_positions)
         if self.keys is not None:
             k, v = torch.cat((self.keys, k), dim=2), torch.cat((self.values, v), dim=2)
         self._grown = k, v
-        # A window is one of positions: only where they are consecutive is it one of keys.
-        windowed = scheme.window is not None and layout.consecutive
-        self._most = scheme.window - 1 if windowed else None
-        return (scheme.transform_key(k, layout.k_positions) if scheme.length_dependent else k), v
+        # A reach is one of positions: only where they are consecutive is it one of keys.
+        bounded = scheme.reach is not None and layout.consecutive
+        self._most = scheme.reach - 1 if bounded else None
+        return (transform_key(k, layout.k_positions) if scheme.length_dependent else k), v
 
     def commit(self) -> None:
         """Hold what the last `extend` made, up to what a later query can still see."""
@@ -69,7 +83,7 @@ class Cache:
     """Keys and values of every layer, and the positions and realness of the tokens they came from.
 
     Decoding in pieces of any size equals one pass over the whole, or raises `ValueError`. Layers
-    with a window of W hold W - 1 tokens between calls.
+    with a window or chunks of W hold W - 1 tokens between calls.
 
     stale
         Beyond `steady_until` a length-dependent scheme changes with every token, and with it what
@@ -84,19 +98,29 @@ class Cache:
         self.length = 0
         #: Real tokens seen: one number, or (B,) where rows differ.
         self.count: int | Tensor = 0
-        self.layers: defaultdict[int, Memory] = defaultdict(Memory)
+        self.layers: dict[int, Memory] = {}
         self._rows: int | None = None
         self._positions: Tensor | None = None  # (S,) or (B, S), S the most that a layer holds
         self._real: Tensor | None = None  # (B, S)
 
     @property
     def nbytes(self) -> int:
-        """The size of all keys and values, in bytes."""
-        held = (x for layer in self.layers.values() for x in (layer.keys, layer.values))
-        return sum(x.nbytes for x in held if x is not None)
+        """The size of what all layers hold, in bytes."""
+        return sum(layer.nbytes for layer in self.layers.values())
 
-    def check(self, scheme: PositionScheme, tokens: Tensor, real: Tensor | None) -> None:
-        """Raise `ValueError` where `tokens` cannot go on from what is held."""
+    def memory(self, number: int, layer: AttentionLayer) -> Memory:
+        """What the layer of that number holds, made by it at the first call."""
+        if number not in self.layers:
+            self.layers[number] = layer.new_memory()
+        return self.layers[number]
+
+    def check(
+        self, scheme: PositionScheme, tokens: Tensor, real: Tensor | None, *, sums: bool = False
+    ) -> None:
+        """Raise `ValueError` where `tokens` cannot go on from what is held: keys, or sums of them.
+
+        Keys that are held can be transformed again as the length changes, what is summed cannot.
+        """
         if self._rows not in (None, len(tokens)):
             raise ValueError(f"the cache holds {self._rows} rows, and {len(tokens)} are to go on")
         if real is not None:
@@ -106,14 +130,16 @@ class Cache:
         name = type(scheme).__name__
         if reason := refusal(scheme):
             raise ValueError(f"{name} {reason}; run the whole sequence instead")
-        if self.length == 0 or self.stale or self.length + tokens.shape[1] <= scheme.steady_until:
+        accepted = self.stale and not sums
+        if self.length == 0 or accepted or self.length + tokens.shape[1] <= scheme.steady_until:
             return
         longest = longest_row(tokens, real, self.count)
         if longest > scheme.steady_until:
             raise ValueError(
                 f"{name} changes with the length beyond {scheme.steady_until} tokens, and this "
                 f"sequence has {longest}: decoding from a cache would not equal the full pass; "
-                "run the whole sequence, or accept the difference with Cache(stale=True)"
+                "run the whole sequence"
+                + ("" if sums else ", or accept the difference with Cache(stale=True)")
             )
 
     def _check_padding(self, real: Tensor) -> None:

@@ -26,6 +26,8 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], bool]] = {
     "geglu_tanh": (_GELU_TANH, True),
 }
 RESIDUALS = ("sequential", "parallel", "shared")
+ATTENTIONS = ("softmax", "latent", "linear")
+QK_NORMS = ("none", "before", "after")
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,20 @@ class ModelConfig:
     embedding_norm: bool = False
     post_norm: bool = False
     residual: str = "sequential"
+    attention: str = "softmax"
+    latent_width: int | None = None
+    query_latent_width: int | None = None
+    rotary_width: int | None = None
+    qk_norm: str = "none"
+    qk_norm_affine: bool = True
 
     def __post_init__(self) -> None:
         for name, valid in (
             ("norm", NORMS),
             ("activation", ACTIVATIONS),
             ("residual", RESIDUALS),
+            ("attention", ATTENTIONS),
+            ("qk_norm", QK_NORMS),
         ):
             value = getattr(self, name)
             if value not in valid:
@@ -81,18 +91,50 @@ class ModelConfig:
             raise ValueError(f"model.norm_eps must be positive, got {self.norm_eps}")
         if self.vocabulary is not None and self.vocabulary < 1:
             raise ValueError(f"model.vocabulary must be at least 1, got {self.vocabulary}")
+        if self.qk_norm == "none" and not self.qk_norm_affine:
+            raise ValueError("model.qk_norm_affine=false needs model.qk_norm=before or after")
+        self._check_latent()
+
+    def _check_latent(self) -> None:
+        for name in ("latent_width", "query_latent_width", "rotary_width"):
+            value = getattr(self, name)
+            if value is not None and self.attention != "latent":
+                raise ValueError(f"model.{name}={value} goes with model.attention=latent only")
+            if value is not None and value < 1:
+                raise ValueError(f"model.{name} must be at least 1, got {value}")
+        if self.attention == "latent" and self.n_kv_heads is not None:
+            raise ValueError(
+                f"model.n_kv_heads={self.n_kv_heads} does not go with model.attention=latent, "
+                "where every head has keys and values made of one latent; leave it null"
+            )
 
     def dims(self, context_length: int) -> AttentionDims:
-        """What a scheme is told."""
+        """What a scheme is told; with latent attention it acts on the rotary part of a head."""
+        latent = self.attention == "latent"
         return AttentionDims(
             d_model=self.d_model,
             n_heads=self.n_heads,
             n_layers=self.n_layers,
             context_length=context_length,
-            n_kv_heads=self.n_kv_heads,
+            n_kv_heads=1 if latent else self.n_kv_heads,
             causal=self.causal,
-            d_head=self.d_head,
+            d_head=self.shared_key_width if latent else self.d_head,
         )
+
+    @property
+    def head_width(self) -> int:
+        """`d_head`, or D / H. Raises `ValueError` where it does not divide."""
+        return AttentionDims(self.d_model, self.n_heads, d_head=self.d_head).d_head
+
+    @property
+    def kv_latent_width(self) -> int:
+        """`latent_width`, or 4 d (DeepSeek-V2, section 2.1.4)."""
+        return self.latent_width or 4 * self.head_width
+
+    @property
+    def shared_key_width(self) -> int:
+        """`rotary_width`, or d / 2 (DeepSeek-V2) rounded down to an even number from 2 on."""
+        return self.rotary_width or 2 * max(1, self.head_width // 4)
 
     @property
     def feed_forward_width(self) -> int:

@@ -9,12 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from posexp.dims import AttentionDims
-from posexp.model.attention import Attention
 from posexp.model.cache import Cache, Memory, longest_row
 from posexp.model.config import ACTIVATIONS, NORMS, ModelConfig
-from posexp.model.kernels import Kernel, kernel_for, legal_kernels
+from posexp.model.kernels import Kernel, kernel_for
+from posexp.model.layer import AttentionLayer
 from posexp.model.layout import Layout
+from posexp.model.variants import attentions
 from posexp.scheme import PositionScheme
 
 
@@ -44,11 +44,11 @@ class Block(nn.Module):
     (Gemma 3) what either gives is normed once more before it is added.
     """
 
-    def __init__(self, config: ModelConfig, dims: AttentionDims) -> None:
+    def __init__(self, config: ModelConfig, attention: AttentionLayer) -> None:
         super().__init__()
         self.sequential = config.residual == "sequential"
         self.attention_norm = make_norm(config)
-        self.attention = Attention(config, dims)
+        self.attention = attention
         self.feed_forward_norm = None if config.residual == "shared" else make_norm(config)
         self.feed_forward = FeedForward(config)
         self.attention_post_norm = make_norm(config) if config.post_norm else nn.Identity()
@@ -79,7 +79,8 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Tokens to logits, with one position scheme that every block is handed.
 
-    Raises `IllegalKernelError` if the kernel that `config.kernel` asks for cannot serve the scheme.
+    Raises `IllegalAttentionError` or `IllegalKernelError` if what `config` asks for cannot serve
+    the scheme.
     """
 
     def __init__(
@@ -93,7 +94,9 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(vocabulary, config.d_model)
         self.embedding_norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(Block(config, self.dims) for _ in range(config.n_layers))
+        self.blocks = nn.ModuleList(
+            Block(config, attention) for attention in attentions(config, self.dims, scheme)
+        )
         self.norm = make_norm(config)
         tied = config.tie_embeddings
         self.head = None if tied else nn.Linear(config.d_model, vocabulary, bias=False)
@@ -101,10 +104,8 @@ class Transformer(nn.Module):
         self.head_bias = nn.Parameter(torch.zeros(vocabulary)) if config.head_bias else None
         #: The legal kernels of each layer, fastest first.
         self.legal_kernels = [
-            legal_kernels(
-                config.kernel, scheme.for_layer(i), config.causal, config.attention_dropout
-            )
-            for i in range(config.n_layers)
+            block.attention.legal_kernels(config, scheme.for_layer(i))
+            for i, block in enumerate(self.blocks)
         ]
 
     @property
@@ -161,7 +162,8 @@ class Transformer(nn.Module):
                     "with a cache positions count on from it: decode documents in rows of their "
                     "own, with neither documents= nor positions="
                 )
-            cache.check(self.scheme, tokens, real)
+            sums = self.blocks[0].attention.sums
+            cache.check(self.scheme, tokens, real, sums=sums)
             layout = cache.new_tokens(tokens, real)
         x = self.embedding_norm(self.embedding(tokens) * self.config.input_scale)
         # Positions are float32 or better: autocast ends wherever a scheme is called.
@@ -175,7 +177,7 @@ class Transformer(nn.Module):
         prepared: dict[tuple[PositionScheme, str], object] = {}
         for i, block in enumerate(self.blocks):
             scheme = self.scheme.for_layer(i)
-            memory = None if cache is None else cache.layers[i]
+            memory = None if cache is None else cache.memory(i, block.attention)
             seen = layout if memory is None else memory.seen_by(layout)
             kernel = kernel_for(seen, self.legal_kernels[i])
             key = (scheme, kernel.name)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from posexp.dims import AttentionDims
-from posexp.scheme import PositionScheme
+from posexp.scheme import SPANS, PositionScheme
 
 #: Along which axes of an outcome the positions lie, counted from the end.
 POSITION_AXES = {
@@ -64,7 +64,7 @@ def layer_outcomes(
         found["transform_key"] = scheme.transform_key(inputs.k, positions)
     if acts_on & {"distance_slopes", "distance_bias", "bias"}:
         found["bias"] = scheme.bias(positions, positions)
-    if acts_on & {"window", "mask"}:
+    if acts_on & {*SPANS, "mask"}:
         found["mask"] = scheme.mask(positions, positions)
     if positions.ndim == 1:
         if "distance_keys" in acts_on:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from posexp.model.kernels.band import BandKernel
 from posexp.model.kernels.by_distance import ByDistanceKernel
+from posexp.model.kernels.chunked import ChunkedKernel
 from posexp.model.kernels.eager import EagerKernel
 from posexp.model.kernels.flex import FlexKernel
 from posexp.model.kernels.folded import FoldedKernel
@@ -23,6 +24,7 @@ KERNELS: dict[str, Kernel] = {
         SdpaKernel(),
         KeySideKernel(),
         FoldedKernel(),
+        ChunkedKernel(),
         ByDistanceKernel(),
         BandKernel(),
         FlexKernel(),

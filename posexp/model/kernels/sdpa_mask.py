@@ -7,7 +7,7 @@ from torch import Tensor
 
 from posexp.model.kernels.kernel import BEFORE_ATTENTION, unhonoured
 from posexp.model.layout import Layout
-from posexp.scheme import PositionScheme
+from posexp.scheme import SPANS, PositionScheme
 
 #: Pairs of positions in a mask, at most: 2048 x 2048. Larger ones go in tiles, so that memory
 #: stays linear in the length.
@@ -18,7 +18,7 @@ class SdpaMaskKernel:
     """PyTorch's fused kernel with one boolean mask, where that mask is small."""
 
     name = "sdpa_mask"
-    honours = BEFORE_ATTENTION | {"window", "mask"}
+    honours = BEFORE_ATTENTION | {*SPANS, "mask"}
 
     def refusal(self, scheme: PositionScheme, causal: bool, dropout: float) -> str | None:
         return unhonoured(self, scheme, dropout)

@@ -13,14 +13,14 @@ from torch.utils.checkpoint import checkpoint
 from posexp.model.kernels.eager import EagerKernel, Prepared
 from posexp.model.kernels.kernel import BEFORE_ATTENTION, unhonoured
 from posexp.model.layout import Layout
-from posexp.scheme import ACTIONS, PositionScheme
+from posexp.scheme import ACTIONS, SPANS, PositionScheme
 
 #: Pairs of positions in a tile: 512 x 512. Up to so many, one dense tile serves all layers, and
 #: nothing is computed twice. Tiles of one area need blocks of memory of one size: ever new sizes
 #: would leave ever new holes, and the process would grow with the square of the length.
 AREA = 512 * 512
 #: What fused attention can do given a dense bias without a gradient, or a mask.
-FUSED = BEFORE_ATTENTION | {"window", "mask", "distance_slopes", "distance_bias", "bias"}
+FUSED = BEFORE_ATTENTION | {*SPANS, "mask", "distance_slopes", "distance_bias", "bias"}
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,15 @@ class TiledKernel:
 
 
 def seen(scheme: PositionScheme, layout: Layout, start: int, stop: int) -> slice:
-    """The keys that the queries numbered `start` to `stop` may see, by causality and window."""
+    """The keys that the queries numbered `start` to `stop` may see, by causality and reach."""
     n_queries, n_keys = layout.q_positions.shape[-1], layout.k_positions.shape[-1]
     offset = n_keys - layout.keys_after - n_queries  # the key that stands at query 0
     last = min(n_keys, stop + offset) if layout.causal else n_keys
     first = 0
-    if scheme.window is not None and layout.consecutive:
-        first = max(0, start + offset - scheme.window + 1)
+    if scheme.reach is not None and layout.consecutive:
+        first = max(0, start + offset - scheme.reach + 1)
         if not layout.causal:
-            last = min(n_keys, stop + offset + scheme.window - 1)
+            last = min(n_keys, stop + offset + scheme.reach - 1)
     return slice(first, last)
 
 

@@ -21,6 +21,7 @@ DECLARATIONS = {
     "steady_until": "a whole number from 0 on",
     "max_length": "a whole number from 1 on, or None",
     "window": "a whole number from 1 on, or None",
+    "chunk": "a whole number from 1 on, or None",
     "saturates_at": "a whole number from 1 on, or None",
     "logit_scale": "a positive number, or None",
 }
