@@ -40,11 +40,12 @@ from posexp.page.heat import HeatMap
 from posexp.page.html import Html, code, join, strong, tag
 from posexp.page.intervals import Estimate, Intervals
 from posexp.page.layout import Grid, Views
-from posexp.page.lines import LineChart, Series
+from posexp.page.lines import LineChart
 from posexp.page.looks import Looks
 from posexp.page.numbers import number
 from posexp.page.page import Page, Section
 from posexp.page.scatter import Point, Scatter
+from posexp.page.series import Series
 from posexp.page.table import Cell, Column, Row, Table
 from posexp.page.text import Bullets, Code, Details, Facts, Heading, Note
 

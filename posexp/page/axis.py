@@ -19,14 +19,13 @@ NONE_LEFT = "an axis needs at least one finite value"
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from `low` to `high` with `ticks`, labelled by `names` or by the format `form`."""
+    """An axis from `low` to `high` with `ticks`, labelled by `names` or by themselves."""
 
     label: str
     low: float
     high: float
     ticks: Sequence[float]
     scale: Scale = "linear"
-    form: str = ""
     names: Mapping[float, str] = field(default_factory=dict)
 
     @classmethod
@@ -39,15 +38,12 @@ class Axis:
         ticks: Sequence[float] | None = None,
         limits: tuple[float, float] | None = None,
         room: float = 0.04,
-        form: str = "",
     ) -> Axis:
         """The axis that holds `values` and a share of `room` on both sides, or just `limits`.
 
         On a logarithmic scale values <= 0 are left out. Raises `ValueError` without any value.
         """
-        kept = [v for v in values if v is not None and math.isfinite(v)]
-        if scale != "linear":
-            kept = [v for v in kept if v > 0]
+        kept = [v for v in values if can_hold(v, scale)]
         if limits is None and not kept:
             raise ValueError(f"{NONE_LEFT}: {label!r}")
         low, high = limits or (min(kept), max(kept))
@@ -57,7 +53,7 @@ class Axis:
             low, high = _back(a - margin, scale), _back(b + margin, scale)
         if ticks is None:
             ticks = _ticks(low, high, scale)
-        return cls(label, low, high, [t for t in ticks if low <= t <= high], scale, form)
+        return cls(label, low, high, [t for t in ticks if low <= t <= high], scale)
 
     def place(self, value: float) -> float:
         """0 at `low`, 1 at `high`; values outside lie outside."""
@@ -66,11 +62,16 @@ class Axis:
 
     def holds(self, value: float | None) -> bool:
         """Whether `value` is a number that the scale can place."""
-        return value is not None and math.isfinite(value) and (self.scale == "linear" or value > 0)
+        return can_hold(value, self.scale)
 
     def text(self, value: float) -> str:
         """`value` as a tick says it."""
-        return self.names.get(value) or number(value, self.form)
+        return self.names.get(value) or number(value)
+
+
+def can_hold(value: float | None, scale: Scale) -> bool:
+    """Whether `value` is a number that `scale` can place: above zero where it is logarithmic."""
+    return value is not None and math.isfinite(value) and (scale == "linear" or value > 0)
 
 
 def _forward(value: float, scale: Scale) -> float:

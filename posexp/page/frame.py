@@ -98,7 +98,8 @@ class Frame:
         for level in levels:
             y = self.py(level.y)
             parts.append(_line("level", left, y, right, y))
-            parts.append(_text(level.name, left + 6, y - 5, "level"))
+            if level.name:
+                parts.append(_text(level.name, left + 6, y - 5, "level"))
         return tag("g", *parts, class_="under")
 
     def _mark(self, mark: Mark) -> list[Html]:

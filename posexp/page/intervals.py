@@ -43,7 +43,7 @@ class Intervals:
 
     def html(self, looks: Looks) -> Html:
         values = [v for e in self.estimates for v in (e.value, e.low, e.high, *e.points)]
-        axis = Axis.fit(self.label, [*values, 0.0], limits=self.limits, form=self.form)
+        axis = Axis.fit(self.label, [*values, 0.0], limits=self.limits)
         rows = [self._row(e, axis, looks) for e in self.estimates]
         ticks = [
             tag("text", number(t, "+g") if t else "0", x=_at(axis, t), y=14, class_="tick x")

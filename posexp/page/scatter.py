@@ -53,11 +53,9 @@ class Scatter:
         drawn = [p for p in self.points if p.x is not None and p.y is not None]
         if not drawn:
             return figure(tag("p", "nothing to draw", class_="empty"), self.title, "", self.size)
-        x = Axis.fit(
-            self.x_label, [p.x for p in drawn], scale=self.x_scale, room=0.12, form=self.x_form
-        )
+        x = Axis.fit(self.x_label, [p.x for p in drawn], scale=self.x_scale, room=0.12)
         heights = [v for p in drawn for v in (p.y, p.low, p.high)] + [v.y for v in self.levels]
-        y = Axis.fit(self.y_label, heights, scale=self.y_scale, room=0.08, form=self.y_form)
+        y = Axis.fit(self.y_label, heights, scale=self.y_scale, room=0.08)
         frame = Frame(x, y, self.size)
         parts = [self._draw(p, frame, looks) for p in drawn]
         drawing = frame.svg(
