@@ -1,19 +1,21 @@
-"""Hybrid: a pattern of local (L) and global (G) layers, each kind with its scheme and its window.
+"""Hybrid: a pattern of local (L) and global (G) layers, each kind with its scheme and its span.
 
     layer i (from 0) is of the kind  pattern[i mod len(pattern)]
 
 `LLLG` makes layers 3, 7, 11, ... global. A window of W means W visible keys, the token itself
-included; null means all. The schemes of the two kinds are chosen as everywhere in Hydra:
+included; in chunks of C positions a query sees the keys of its own chunk; null means all keys. The
+schemes of the two kinds are chosen as everywhere in Hydra:
 
     posexp train scheme=hybrid scheme@scheme.local=alibi scheme.pattern=LG scheme.local_window=64
 
 A kind owns its parameters, shared by the layers of that kind (two tables for t5 in both). The
 default is NoPE with full attention every fourth layer and RoPE in a window elsewhere; the presets
-`gemma3` and `cohere2` are the patterns of those models. The window of 32 is a quarter of the
-default training length T = 128: while training, a window of T or more would be no window at all.
+`gemma3`, `cohere2`, `llama4` and `smollm3` are the patterns of those models. The window of 32 is a
+quarter of the default training length T = 128: while training, a window of T or more would be no
+window at all.
 
 Gemma Team 2025, "Gemma 3 Technical Report"; Yang et al. 2025, "Rope to Nope and Back Again: A New
-Hybrid Attention Strategy".
+Hybrid Attention Strategy"; Meta 2025, "The Llama 4 herd" (iRoPE).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def _defaults() -> list[Any]:
 
 @dataclass
 class HybridConfig:
-    """The pattern, and a scheme and a window for each kind of layer. Raises `ValueError`.
+    """The pattern, and a scheme and a window or chunks for each kind. Raises `ValueError`.
 
     `global_` has its underscore because `global` is a word of Python's.
     """
@@ -52,6 +54,8 @@ class HybridConfig:
     pattern: str = "LLLG"
     local_window: int | None = 32
     global_window: int | None = None
+    local_chunk: int | None = None
+    global_chunk: int | None = None
     local: Any = field(default_factory=lambda: {"name": "rope"})
     global_: Any = field(default_factory=lambda: {"name": "nope"})
 
@@ -61,12 +65,21 @@ class HybridConfig:
                 f"hybrid: a pattern is made of L (local) and G (global) and needs both, as LLLG; "
                 f"got {self.pattern!r}"
             )
-        for key in ("local_window", "global_window"):
-            window = getattr(self, key)
+        for kind in ("local", "global"):
+            window, chunk = getattr(self, f"{kind}_window"), getattr(self, f"{kind}_chunk")
             if window is not None and window < 1:
                 raise ValueError(
-                    f"hybrid: {key} counts visible keys, the token itself included: at least 1, "
-                    f"or null for all; got {window}"
+                    f"hybrid: {kind}_window counts visible keys, the token itself included: at "
+                    f"least 1, or null for all; got {window}"
+                )
+            if chunk is not None and chunk < 1:
+                raise ValueError(
+                    f"hybrid: {kind}_chunk counts positions: at least 1, or null; got {chunk}"
+                )
+            if window is not None and chunk is not None:
+                raise ValueError(
+                    f"hybrid: {kind}_window={window} and {kind}_chunk={chunk} do not go together; "
+                    f"set one of them to null"
                 )
 
 
@@ -89,8 +102,14 @@ class Hybrid(PositionScheme, container=True):
         self.kinds = kinds
         self.parts = nn.ModuleDict(
             {
-                "local": _part("local", config.local, config.local_window, dims),
-                "global_": _part("global_", config.global_, config.global_window, dims),
+                "local": with_span(
+                    _part("local", config.local, dims), config.local_window, config.local_chunk
+                ),
+                "global_": with_span(
+                    _part("global_", config.global_, dims),
+                    config.global_window,
+                    config.global_chunk,
+                ),
             }
         )
         parts = list(self.parts.values())
@@ -101,7 +120,7 @@ class Hybrid(PositionScheme, container=True):
         self.max_length = min(lengths, default=None)
 
     def for_layer(self, layer: int) -> PositionScheme:
-        """The scheme of one layer, counted from 0, with its window and its logit scale."""
+        """The scheme of one layer, counted from 0, with its span and its logit scale."""
         return self.parts[KINDS[self.kinds[layer]]].for_layer(layer)
 
     @property
@@ -110,7 +129,7 @@ class Hybrid(PositionScheme, container=True):
         return frozenset().union(*(part.acts_on for part in self.parts.values()))
 
 
-def _part(key: str, choice: Any, window: int | None, dims: AttentionDims) -> PositionScheme:
+def _part(key: str, choice: Any, dims: AttentionDims) -> PositionScheme:
     if not isinstance(choice, Mapping) or "name" not in choice:
         raise ValueError(f"hybrid: scheme.{key} must be a scheme with its name, got {choice!r}")
     name = choice["name"]
@@ -124,7 +143,7 @@ def _part(key: str, choice: Any, window: int | None, dims: AttentionDims) -> Pos
                 f"first layer, so layers cannot differ in it; use scheme={name} for all layers, or "
                 "a scheme that acts inside attention (alibi, nope, rope, shaw, t5)"
             )
-    return with_span(part, window)
+    return part
 
 
 @hookimpl
