@@ -1,0 +1,100 @@
+"""A study as one HTML file: what it says in sentences, then in tables and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from posexp import page
+from posexp.report.page.by_length import loss_by_length
+from posexp.report.page.by_position import loss_by_position
+from posexp.report.page.controls import controls
+from posexp.report.page.cost import cost_and_quality
+from posexp.report.page.differences import differences
+from posexp.report.page.failures import failures
+from posexp.report.page.fairness import fairness
+from posexp.report.page.grid import grid
+from posexp.report.page.main_table import main_table
+from posexp.report.page.origins import origins
+from posexp.report.page.training import training_curves
+from posexp.report.study import WARNING, Part, Study
+
+__all__ = ["report_page"]
+
+# (anchor, title, what a part says there), in reading order.
+SECTIONS: tuple[tuple[str, str, Callable[[Part], Sequence[page.Content]]], ...] = (
+    ("table", "Results", main_table),
+    ("length", "Loss against length", loss_by_length),
+    ("differences", "Differences", differences),
+    ("controls", "Is far context used?", controls),
+    ("position", "Loss by position", loss_by_position),
+    ("cost", "Cost and quality", cost_and_quality),
+    ("training", "Training", training_curves),
+    ("grid", "Optimizer grid", grid),
+    ("fairness", "Like with like?", fairness),
+    ("failures", "Failures", failures),
+)
+
+
+def report_page(study: Study) -> str:
+    """The whole report of `study` as one self-contained HTML text."""
+    sections = [page.Section("summary", "Summary", _summary(study))]
+    for anchor, title, build in SECTIONS:
+        body: list[page.Content] = []
+        for part in study.parts:
+            found = build(part)
+            if found and len(study.parts) > 1:
+                body.append(page.Heading(part.title))
+            body += found
+        if body:
+            sections.append(page.Section(anchor, title, body))
+    sections.append(page.Section("origins", "Do it again", origins(study)))
+    return page.Page(
+        study.title,
+        _subtitle(study),
+        sections,
+        keys=_keys(study),
+        notes=_losses(study),
+        footer=study.made_by,
+    ).render()
+
+
+def _summary(study: Study) -> list[page.Content]:
+    content: list[page.Content] = [page.Note(note) for note in study.notes]
+    for part in study.parts:
+        if len(study.parts) > 1:
+            content += [page.Heading(part.title), part.conditions]
+        content += [page.Bullets(part.summary)] if part.summary else []
+        content += _warning(part)
+        content += [page.Note(note) for note in part.notes]
+    return content
+
+
+def _warning(part: Part) -> list[page.Content]:
+    names = [d.name for d in part.fairness if d.verdict == WARNING]
+    if not names:
+        return []
+    differ = "differs" if len(names) == 1 else "differ"
+    link = page.tag("a", "Like with like?", href="#fairness")
+    text = page.join("Not like with like: ", ", ".join(names), f" {differ}. See ", link)
+    return [page.Note(text, "warning")]
+
+
+def _subtitle(study: Study) -> str:
+    if len(study.parts) == 1:
+        return study.parts[0].conditions
+    return f"{len(study.parts)} groups of runs that were scored on different targets."
+
+
+def _keys(study: Study) -> dict[str, int]:
+    """Label -> number of its look, the best first."""
+    rows = [row for part in study.parts for row in part.rows if row.look is not None]
+    return {row.label: row.look for row in rows}
+
+
+def _losses(study: Study) -> dict[str, str]:
+    """Label -> its loss at T, where there is one T."""
+    if len(study.parts) != 1:
+        return {}
+    (part,) = study.parts
+    found = {row.label: row.losses.get(part.context_length or 0) for row in part.rows}
+    return {k: f"{c.estimate.mean:.3f}" for k, c in found.items() if c and c.estimate}
