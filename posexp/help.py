@@ -9,8 +9,9 @@ usage: posexp VERB ...
   sweep       how a sweep stands, go on with it, or make room
   eval        evaluate a checkpoint at other lengths
   generate    let a checkpoint go on with a text
-  report      make the table and the figures of a directory again
+  report      make the page, tables and figures of one or several directories again
   schemes     list, show and check the installed position schemes, or begin a new one
+  explain     measure what schemes do, without training, side by side on a page with pictures
   wandb       upload what W&B recorded offline, or make its dashboard
   checkpoint  put a sharded checkpoint together into one file
   prepare     turn text files into a token directory that is memory-mapped
@@ -115,8 +116,14 @@ It goes on past the training length, and stops where the scheme defines no more 
 """
 
 REPORT = """\
-Read a sweep's directory (or one job's) and make its table, results.csv, results.json and figures
-again. Also works while a sweep runs.
+Read a sweep's directory (or one job's) and make its page report.html, its tables, results.csv,
+results.json and figures again. Also works while a sweep runs.
+
+  posexp report runs/study                           everything against the best at T
+  posexp report runs/study --baseline rope           against a setting chosen beforehand
+  posexp report runs/a runs/b --out runs/both        several sweeps read as one
+
+Verdicts need three seeds: an interval over seeds and text, corrected for the number of settings.
 """
 
 SCHEMES = """\
@@ -144,6 +151,7 @@ angles by which it turns queries, what it adds to the input, or what it lets a q
 
   posexp schemes show rope theta=1e5 --picture rope.png
   posexp schemes show hybrid pattern=LG --layers 8 --length 256
+  posexp schemes show rope model.attention=latent model.latent_width=64
 """
 
 SCHEMES_CHECK = """\
@@ -164,6 +172,22 @@ a test that runs every check of posexp.testing, and a README. Replace the equati
   posexp schemes new log_bias --single-file    only log_bias.py, for posexp train --plugin
 
 Nothing is overwritten.
+"""
+
+EXPLAIN = """\
+Write one HTML page on what schemes do, measured by calling them and never by their name: where each
+acts, whether scores depend on distance alone, what a causal mask changes, whether cached keys stay
+valid, which kernels it gets, what training leaves undefined. Where a scheme declares something else
+than is measured, the page shows both. Pictures below: what happens to each dimension, wavelengths,
+scores by distance for fixed and for random q and k, biases, what a query sees. Nothing is trained.
+
+  posexp explain rope alibi                      side by side; writes explain_rope_alibi.html
+  posexp explain rope rope theta=1e5 gemma3      settings stand behind the name they are for
+  posexp explain t5 model.n_heads=8 --length 512 --out t5.html
+  posexp explain my_scheme --plugin my_scheme.py
+
+Settings are those of posexp train: of the scheme (with or without scheme. in front), span and
+model. A page that was written by this command may be written again; nothing else is overwritten.
 """
 
 WANDB = """\

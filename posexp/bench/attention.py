@@ -55,7 +55,16 @@ class Inputs:
 
 
 def attention_call(model: Transformer, layer: int, inputs: Inputs) -> Call:
-    """One layer's attention with its scheme: gradients for q, k, v and the scheme's parameters."""
+    """One layer's attention with its scheme: gradients for q, k, v and the scheme's parameters.
+
+    Raises `ValueError` for a model whose attention is more than that of projected heads.
+    """
+    if model.config.attention != "softmax" or model.config.qk_norm != "none":
+        raise ValueError(
+            "attention alone is that of heads as projected, by softmax and without QK-norm, and "
+            f"this model has attention={model.config.attention} and "
+            f"qk_norm={model.config.qk_norm}: measure --parts step,decode"
+        )
     scheme = model.scheme.for_layer(layer)
     leaves = [*inputs.leaves, *(p for p in scheme.parameters() if p.requires_grad)]
     tokens = inputs.q[..., 0]  # nothing is read from it but its shape

@@ -22,20 +22,25 @@ REPEATS = 6
 def step_flops(model: Transformer, rows: int, length: int) -> int:
     """Floating-point operations of a training step on `rows` x `length` tokens.
 
-    6 N per token for the N weights of the linear layers and the head, and 12 H d for each visible
-    pair of tokens in each layer (q k^T and p v, 2 H d each, three times).
+    6 N per token for the N weights of the linear layers and the head, and 6 for each product of a
+    layer between tokens: with softmax attention 2 H d for each visible pair (q k^T and p v).
     """
     weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear))
     if model.head is None:
         weights += model.embedding.weight.numel()
-    windows = (model.scheme.for_layer(i).window for i in range(model.config.n_layers))
-    pairs = sum(visible_pairs(length, window) for window in windows)
-    width = model.dims.n_heads * model.dims.d_head
-    return rows * (6 * weights * length + 12 * width * pairs)
+    products = weights * length
+    for number, block in enumerate(model.blocks):
+        scheme = model.scheme.for_layer(number)
+        pairs = visible_pairs(length, scheme.window, scheme.chunk)
+        products += block.attention.products(model.config, length, pairs)
+    return 6 * rows * products
 
 
-def visible_pairs(length: int, window: int | None) -> int:
-    """Pairs (query, key) of a causal row, each query seeing `window` keys at most, or all."""
+def visible_pairs(length: int, window: int | None, chunk: int | None = None) -> int:
+    """Pairs (query, key) of a causal row, in chunks and with `window` keys of a query at most."""
+    if chunk is not None:
+        whole, rest = divmod(length, chunk)
+        return whole * visible_pairs(chunk, window) + visible_pairs(rest, window)
     width = length if window is None else min(window, length)
     return width * (width + 1) // 2 + (length - width) * width
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,9 +35,14 @@ def _drawn(model: Transformer, device: str | torch.device) -> Transformer:
 
 
 def without_positions(like: Transformer) -> Transformer:
-    """The same sizes with NoPE: the contract's identity, which the fused causal kernel serves."""
-    scheme = PositionScheme(dims=like.dims)
-    model = Transformer(like.config, scheme, VOCABULARY, like.dims.context_length)
+    """The same sizes with NoPE: the contract's identity, which the fused causal kernel serves.
+
+    A norm behind transforms has none to stand behind, so it is left out.
+    """
+    scheme, config = PositionScheme(dims=like.dims), like.config
+    if config.qk_norm == "after":
+        config = dataclasses.replace(config, qk_norm="none", qk_norm_affine=True)
+    model = Transformer(config, scheme, VOCABULARY, like.dims.context_length)
     return _drawn(model, like.embedding.weight.device)
 
 

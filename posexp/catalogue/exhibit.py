@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from torch import nn
 
-from posexp.catalogue.settings import settings
+from posexp.catalogue.settings import model_of, settings
 from posexp.compose import with_span
 from posexp.dims import AttentionDims
 from posexp.loading import told
+from posexp.model.config import ModelConfig
 from posexp.model.init import init_weights
 from posexp.registry import Origin, PluginError, SchemeSpec, registry, scheme_config
 from posexp.scheme import PositionScheme
@@ -27,15 +28,19 @@ class Exhibit:
     dims: AttentionDims
     origin: Origin
     scheme: PositionScheme
+    #: The model around it, where it is another than one of these dims with softmax attention.
+    other_model: ModelConfig | None = None
 
     @classmethod
-    def of(cls, name: str, words: Sequence[str], dims: AttentionDims) -> Exhibit:
+    def of(
+        cls, name: str, words: Sequence[str], dims: AttentionDims, model: ModelConfig | None = None
+    ) -> Exhibit:
         """The scheme `name` with the parameters that `words` (key=value) set.
 
         Raises `PluginError` if the scheme cannot be used, `ValueError` for a bad parameter or for
         dims that it cannot serve.
         """
-        return cls.built(settings(name, words), dims)
+        return replace(cls.built(settings(name, words), dims), other_model=model)
 
     @classmethod
     def built(
@@ -57,6 +62,11 @@ class Exhibit:
         except Exception as error:
             raise PluginError(f"{name} ({origin}) cannot be built: {told(error)}") from error
         return cls(spec, config, dims, origin, scheme)
+
+    @property
+    def model(self) -> ModelConfig:
+        """The model that it stands in."""
+        return self.other_model or model_of(self.dims)
 
     @cached_property
     def layers(self) -> list[PositionScheme]:

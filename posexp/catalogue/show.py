@@ -16,6 +16,7 @@ from posexp.catalogue.decoding import cache
 from posexp.catalogue.drawing import drawing
 from posexp.catalogue.exhibit import Exhibit
 from posexp.model.kernels import KERNELS
+from posexp.model.variants import KINDS
 from posexp.scheme import PositionScheme
 
 WIDTH = 100
@@ -88,18 +89,37 @@ def methods(exhibit: Exhibit) -> list[str]:
     return lines + [line for line in inside if not (lines and line == in_layer(PositionScheme()))]
 
 
+def attention(exhibit: Exhibit) -> list[str]:
+    """Which kinds of attention can serve it, and why others cannot."""
+    model = exhibit.model
+    return _tables(exhibit, lambda layer: {n: k.refusal(model, layer) for n, k in KINDS.items()})
+
+
 def kernels(exhibit: Exhibit) -> list[str]:
     """Which kernels may compute its attention, the fastest first, and why others may not."""
+    model, kind = dataclasses.replace(exhibit.model, kernel="auto"), KINDS[exhibit.model.attention]
+    if any(kind.refusal(model, layer) for layer in exhibit.layers):
+        return [f"none: {model.attention} attention cannot serve it"]
+    own = {k.name for layer in exhibit.layers for k in kind.legal_kernels(model, layer)}
+    if not own <= set(KERNELS):
+        return [f"{', '.join(sorted(own))}: {model.attention} attention has no other"]
 
+    def refusals(layer: PositionScheme) -> dict[str, str | None]:
+        return {n: k.refusal(layer, model.causal, 0.0) for n, k in KERNELS.items()}
+
+    return ["the first legal one that takes a batch computes it", *_tables(exhibit, refusals)]
+
+
+def _tables(
+    exhibit: Exhibit, refusals: Callable[[PositionScheme], dict[str, str | None]]
+) -> list[str]:
     def in_layer(layer: PositionScheme) -> str:
-        refusals = {n: k.refusal(layer, exhibit.dims.causal, 0.0) for n, k in KERNELS.items()}
-        width = max(map(len, refusals))
-        return "\n".join(f"{n.ljust(width)}  {why or 'legal'}" for n, why in refusals.items())
+        told = refusals(layer)
+        width = max(map(len, told))
+        return "\n".join(f"{n.ljust(width)}  {why or 'legal'}" for n, why in told.items())
 
     texts = exhibit.by_layer(in_layer)
-    if len(texts) > 1:
-        texts = [text.replace(": ", ":\n", 1) for text in texts]
-    return ["the first legal one that takes a batch computes it", *texts]
+    return texts if len(texts) == 1 else [text.replace(": ", ":\n", 1) for text in texts]
 
 
 def limits(exhibit: Exhibit) -> list[str]:
@@ -135,7 +155,7 @@ def provenance(exhibit: Exhibit) -> list[str]:
         f"{exhibit.origin}, {source.source_file(exhibit.spec) or exhibit.origin.module}",
         f"built for d_model {dims.d_model}, {dims.n_heads} heads on {dims.n_kv_heads} key/value "
         f"heads, {dims.n_layers} layers, training length {dims.context_length}, "
-        f"{'causal' if dims.causal else 'bidirectional'}",
+        f"{'causal' if dims.causal else 'bidirectional'}, {exhibit.model.attention} attention",
     ]
 
 
@@ -145,6 +165,7 @@ SECTIONS: dict[str, Callable[[Exhibit], list[str]]] = {
     "parameters": parameters,
     "trained parameters": trained,
     "acts on": methods,
+    "attention": attention,
     "kernels": kernels,
     "limits": limits,
     "cache": cache,

@@ -45,6 +45,7 @@ def show(arguments: Sequence[str]) -> int:
     given = parser.parse_intermixed_args(list(arguments))
     from posexp.catalogue.exhibit import Exhibit
     from posexp.catalogue.picture import check_picture, write_picture
+    from posexp.catalogue.settings import OF_MODEL, model_of
     from posexp.catalogue.show import page
     from posexp.dims import AttentionDims
     from posexp.local import use_plugins
@@ -53,7 +54,11 @@ def show(arguments: Sequence[str]) -> int:
     if given.picture is not None:
         check_picture(given.picture)
     default = AttentionDims(d_model=128, n_heads=4, n_layers=4, context_length=128)
-    exhibit = Exhibit.of(given.name, given.overrides, _dims(given, default))
+    dims = _dims(given, default)
+    of_model = [word for word in given.overrides if word.startswith(OF_MODEL)]
+    words = [word for word in given.overrides if word not in of_model]
+    model = model_of(dims, of_model)
+    exhibit = Exhibit.of(given.name, words, model.dims(dims.context_length), model)
     print(page(exhibit))
     if given.picture is None:
         print("\nas a picture: --picture FILE.png (or .pdf, .svg)")
