@@ -135,13 +135,15 @@ def generate(arguments: Sequence[str]) -> int:
 
 
 def report(arguments: Sequence[str]) -> int:
-    """`posexp report DIR`."""
+    """`posexp report DIR [DIR ...] [--baseline NAME] [--out DIR]`."""
     parser = Parser("report", texts.REPORT)
-    parser.add_argument("directory", type=Path, metavar="DIR")
-    given = parser.parse_args(list(arguments))
+    parser.add_argument("directories", nargs="+", type=Path, metavar="DIR")
+    parser.add_argument("--baseline", metavar="NAME", help="what all others are compared with")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the report goes")
+    given = parser.parse_intermixed_args(list(arguments))
     from posexp.report import report as make_report
 
-    make_report(given.directory)
+    make_report(given.directories, baseline=given.baseline, out=given.out)
     return 0
 
 
@@ -172,6 +174,13 @@ def run_action(
 def schemes(arguments: Sequence[str]) -> int:
     """`posexp schemes list | show | check | new`."""
     from posexp.catalogue.verb import run
+
+    return run(arguments)
+
+
+def explain(arguments: Sequence[str]) -> int:
+    """`posexp explain NAME [key=value ...] [NAME ...]`."""
+    from posexp.explain.verb import run
 
     return run(arguments)
 
@@ -211,6 +220,24 @@ def prepare(arguments: Sequence[str]) -> int:
     return 0
 
 
+def import_hf(arguments: Sequence[str]) -> int:
+    """`posexp import-hf PATH [--out DIR] [--context-length T] [--plugin FILE]`."""
+    parser = Parser("import-hf", texts.IMPORT_HF)
+    parser.add_argument("path", type=Path, metavar="PATH")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="runs/NAME by default")
+    parser.add_argument(
+        "--context-length", type=int, metavar="T", help="instead of the one in config.json"
+    )
+    add_plugin_option(parser)
+    given = parser.parse_args(list(arguments))
+    from posexp.importing.verb import import_hf as translate
+    from posexp.local import use_plugins
+
+    use_plugins(given.plugin)
+    translate(given.path, given.out, given.context_length)
+    return 0
+
+
 def bench(arguments: Sequence[str]) -> int:
     """`posexp bench [--schemes A,B] [--peers] ...`."""
     from posexp.bench.options import add_options, settings_of
@@ -231,9 +258,11 @@ VERBS: dict[str, Callable[[Sequence[str]], int]] = {
     "generate": generate,
     "report": report,
     "schemes": schemes,
+    "explain": explain,
     "wandb": wandb,
     "checkpoint": checkpoint,
     "prepare": prepare,
+    "import-hf": import_hf,
     "bench": bench,
 }
 

@@ -15,6 +15,7 @@ usage: posexp VERB ...
   wandb       upload what W&B recorded offline, or make its dashboard
   checkpoint  put a sharded checkpoint together into one file
   prepare     turn text files into a token directory that is memory-mapped
+  import-hf   turn a released Llama, GPT-2, GPT-NeoX, GPT-J, BLOOM or Gemma 3 into a run
   bench       time the schemes against NoPE and other libraries, and measure their memory
 
 posexp VERB --help explains each. The quickest look: posexp train -m experiment=quick
@@ -240,6 +241,22 @@ into memory instead of reading it whole:
 
   posexp prepare books/*.txt --out tokens
   posexp train data=text data.path=tokens
+"""
+
+IMPORT_HF = """\
+Translate a checkpoint in the Hugging Face format, a directory with config.json and its weights,
+into a posexp run: its architecture as model settings, its positions as a scheme, its tokenizer.json
+as it is. posexp eval and posexp generate then read it like any other.
+
+  posexp import-hf Llama-2-7b-hf --context-length 2048
+  posexp eval runs/Llama-2-7b-hf evaluation.lengths=[1024,2048,4096]
+  posexp eval runs/Llama-2-7b-hf scheme=yarn scheme.factor=4
+
+Llama (1 to 3, scaled positions too), GPT-2, GPT-NeoX, GPT-J, BLOOM, and the text model of Gemma 3.
+What would be another model here is refused before anything is written; fields of config.json that
+no table knows are listed. --context-length says what counts as the training length T, by which
+posexp eval goes: a model of 131,072 tokens would be evaluated at up to 8 times as many. A family
+from a file of your own: --plugin my_family.py.
 """
 
 BENCH = """\

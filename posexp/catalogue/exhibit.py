@@ -44,9 +44,13 @@ class Exhibit:
 
     @classmethod
     def built(
-        cls, values: Mapping[str, Any], dims: AttentionDims, window: int | None = None
+        cls,
+        values: Mapping[str, Any],
+        dims: AttentionDims,
+        window: int | None = None,
+        chunk: int | None = None,
     ) -> Exhibit:
-        """The scheme of a plain config `{name: ..., parameter: value}`, seen through a window.
+        """The scheme of a plain config `{name: ..., parameter: value}`, and the span it is seen in.
 
         Raises as `of` does.
         """
@@ -55,7 +59,7 @@ class Exhibit:
         (origin,) = registry().origins(name)
         config = scheme_config(values)
         try:
-            scheme = with_span(spec.build(config, dims), window)
+            scheme = with_span(spec.build(config, dims), window, chunk)
             init_weights(_OnlyScheme(scheme), seed=0)
         except ValueError:
             raise

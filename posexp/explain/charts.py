@@ -1,0 +1,127 @@
+"""Pictures as blocks of the page: small multiples on shared scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from posexp.catalogue.measure import VISIBLE, Panel
+from posexp.explain.pictures import Curve, Motif, Picture
+from posexp.page import Block, HeatMap, Html, Level, LineChart, Looks, Mark, Series, tag
+
+#: Room above and below what is shared by all charts of a row, as a share.
+ROOM = 0.05
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """Blocks side by side, each about the scheme that the page's key hides and shows."""
+
+    blocks: Sequence[tuple[str, Block]]
+
+    def html(self, looks: Looks) -> Html:
+        columns = 2 if len(self.blocks) in (1, 2, 4) else 3
+        cells = [tag("div", block.html(looks), data_key=label) for label, block in self.blocks]
+        return tag("div", *cells, class_=f"grid columns{columns}")
+
+
+def size_of(count: int) -> str:
+    """The size of one of `count` charts in `Multiples`."""
+    return "half" if count in (1, 2, 4) else "small"
+
+
+def chart(
+    motif: Motif, picture: Picture, title: str, label: str, trained: int, ranges: Ranges, size: str
+) -> LineChart:
+    """Curves over the ranges that all schemes share, with the trained length marked."""
+    curves = picture.curves
+    single = len(curves) == 1
+    series = [
+        Series(
+            curve.name,
+            curve.x.tolist(),
+            numbers(curve.y),
+            None if curve.low is None else numbers(curve.low),
+            None if curve.high is None else numbers(curve.high),
+            key=label if single else None,
+            shade=None if single or motif.named else (i + 1) / len(curves),
+            points=motif.logarithmic,
+        )
+        for i, curve in enumerate(curves)
+    ]
+    level = [Level(trained, f"T = {trained:,}")] if motif.logarithmic else []
+    mark = [] if motif.logarithmic else [Mark(trained, f"T = {trained:,}", beyond="beyond")]
+    return LineChart(
+        series, motif.x_label, motif.y_label, title=title, caption=picture.sentence,
+        y_scale="log10" if motif.logarithmic else "linear", x_range=ranges.x, y_range=ranges.y,
+        marks=mark, levels=level, size=size, labels=False,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """What the charts of one row share."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    @classmethod
+    def of(cls, curves: Iterable[Curve], logarithmic: bool, level: float) -> Ranges:
+        """All that is drawn, with a little room; on a logarithmic scale `level` as well."""
+        curves = list(curves)
+        x = np.concatenate([c.x for c in curves])
+        drawn = [v for c in curves for v in (c.y, c.low, c.high) if v is not None]
+        y = np.concatenate([*drawn, [level]] if logarithmic else drawn)
+        y = np.log(y) if logarithmic else y
+        low, high = np.nanmin(y), np.nanmax(y)
+        room = ROOM * (high - low) or 0.5 * max(1.0, abs(high))
+        low, high = low - room, high + room
+        if logarithmic:
+            low, high = np.exp(low), np.exp(high)
+        wide = ROOM / 2 * (x.max() - x.min()) or 0.5
+        return cls((float(x.min() - wide), float(x.max() + wide)), (float(low), float(high)))
+
+
+def heat_maps(
+    picture: Picture, title: str, shared: dict[str, tuple[float, float]], size: str
+) -> list[HeatMap]:
+    """The panels of a picture; `shared` has the limits of equal titles on the whole page."""
+    last = len(picture.panels) - 1
+    return [
+        HeatMap(
+            panel.values.numpy(),
+            panel.columns,
+            panel.rows,
+            title=title if panel.title == VISIBLE else f"{title}: {panel.title}",
+            caption=picture.sentence if number == last else "",
+            diverging=panel.title != VISIBLE and shared[panel.title][0] < 0,
+            limits=shared[panel.title],
+            x=panel.column_ticks.tolist(),
+            y=panel.row_ticks.tolist(),
+            size=size,
+        )
+        for number, panel in enumerate(picture.panels)
+    ]
+
+
+def limits(panels: Iterable[Panel]) -> dict[str, tuple[float, float]]:
+    """Title -> the range of all panels with it, symmetric about 0 where it has both signs."""
+    found: dict[str, tuple[float, float]] = {}
+    for panel in panels:
+        low, high = panel.range
+        before = found.get(panel.title, (low, high))
+        found[panel.title] = min(low, before[0]), max(high, before[1])
+    for title, (low, high) in found.items():
+        if title == VISIBLE:
+            found[title] = (0.0, 1.0)
+        elif low < 0:
+            most = max(-low, high)
+            found[title] = (-most, most)
+    return found
+
+
+def numbers(values: np.ndarray) -> list[float | None]:
+    """Values of a series: None where there is nothing."""
+    return [float(v) if np.isfinite(v) else None for v in values]
