@@ -44,6 +44,11 @@ def loss_by_length(part: Part) -> list[page.Content]:
         views = dict(reversed(views.items()))
     missing = [row.label for row in part.rows if row not in rows]
     note = [f"Without a line, as they have no loss: {', '.join(missing)}."] if missing else []
+    if len(rows) > page.Page.shown:
+        note.append(
+            f"The {page.Page.shown} best at T are drawn at first; the key switches others on and "
+            "off, and a double click leaves one alone."
+        )
     return [page.Views(views, alike=True), *note]
 
 

@@ -13,6 +13,7 @@ from posexp.report.study import Part
 
 # An axis that holds a difference this many times the median one shows nothing of the others.
 FAR, CUT = 8, 4
+MANY = 40  # settings from which on only T and the longest length are shown
 LEAST = 0.02  # bits per byte that the axis always holds
 
 CAPTION = (
@@ -29,11 +30,10 @@ def differences(part: Part) -> list[page.Content]:
     if len(part.rows) < 2:
         return ["There is only one setting: nothing to compare it with."]
     chosen = "the best at T, chosen by these data" if part.chosen_by_data else "as asked for"
-    views = {
-        length_name(n, part.context_length): _view(part, n)
-        for n in shown_lengths(part)
-        if any(n in row.contrasts for row in part.rows)
-    }
+    lengths = [n for n in shown_lengths(part) if any(n in row.contrasts for row in part.rows)]
+    if len(part.rows) > MANY and lengths:
+        lengths = list(dict.fromkeys([lengths[0], lengths[-1]]))
+    views = {length_name(n, part.context_length): _view(part, n) for n in lengths}
     counted = (
         " Since the data chose it, any two settings could have become the pair that is looked at, "
         "so Holm's correction counts every pair."

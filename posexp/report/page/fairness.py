@@ -7,7 +7,8 @@ from collections import defaultdict
 from posexp import page
 from posexp.report.study import WARNING, Differing, Part
 
-MOST_NAMED = 4
+# A value is named with so many of its settings, and a row with so many values.
+MOST_NAMED, MOST_VALUES = 4, 12
 
 
 def fairness(part: Part) -> list[page.Content]:
@@ -52,14 +53,14 @@ def _row(differing: Differing) -> page.Row:
 
 
 def values(differing: Differing) -> str:
-    """Each value and who has it, the most common value last: "3e-3: a, b; 1e-3: the other 6"."""
+    """Each value and who has it, rare values first: "0.001: a, b; 0.003: c, d, e and 4 more"."""
     by_value: dict[str, list[str]] = defaultdict(list)
     for label, found in differing.values.items():
         by_value[", ".join(found)].append(label)
-    if len(by_value) == len(differing.values) and len(by_value) > 1:
-        return "; ".join(f"{labels[0]}: {value}" for value, labels in by_value.items())
     ordered = sorted(by_value.items(), key=lambda item: len(item[1]))
-    return "; ".join(f"{value}: {_names(labels)}" for value, labels in ordered)
+    texts = [f"{value}: {_names(labels)}" for value, labels in ordered[:MOST_VALUES]]
+    rest = len(ordered) - MOST_VALUES
+    return "; ".join([*texts, f"{rest} more values"] if rest > 0 else texts)
 
 
 def _names(labels: list[str]) -> str:
