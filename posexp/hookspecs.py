@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from posexp.family import FamilySpec
     from posexp.registry import SchemeSpec
     from posexp.task import TaskSpec
 
@@ -23,6 +24,11 @@ def posexp_schemes() -> Iterable[SchemeSpec]:
 @hookspec
 def posexp_tasks() -> Iterable[TaskSpec]:
     """Return the evaluation tasks that this plugin offers."""
+
+
+@hookspec
+def posexp_families() -> Iterable[FamilySpec]:
+    """Return the families of foreign checkpoints that this plugin can translate."""
 
 
 @hookspec

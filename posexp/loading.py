@@ -20,8 +20,8 @@ class PluginError(Exception):
 class Kind:
     """What is looked for: its word in messages, its entry point group and its hook.
 
-    The word is also the section of a job's config that chooses one. The hook returns specs,
-    objects with a `name` and a `config` (a dataclass with defaults).
+    The word is also the section of a job's config that chooses one, if any does. The hook returns
+    specs, objects with a `name` and a `config` (a dataclass with defaults).
     """
 
     word: str
@@ -31,6 +31,8 @@ class Kind:
 
 SCHEMES = Kind("scheme", "posexp.schemes", "posexp_schemes")
 TASKS = Kind("task", "posexp.tasks", "posexp_tasks")
+FAMILIES = Kind("family", "posexp.families", "posexp_families")
+KINDS = (SCHEMES, TASKS, FAMILIES)
 
 
 def plugin_manager() -> pluggy.PluginManager:

@@ -18,9 +18,9 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from posexp.loading import SCHEMES, TASKS, Kind, PluginError
+from posexp.loading import KINDS, Kind, PluginError
 from posexp.plugin_file import FilePoint, PluginFile
-from posexp.registry import registry, task_registry
+from posexp.registry import family_registry, registry, task_registry
 
 ENVIRONMENT = "POSEXP_PLUGINS"
 
@@ -55,7 +55,7 @@ def use_plugins(paths: Iterable[Path]) -> None:
     found = _read([*_in_environment(), *paths])
     with only(found):
         for file in found:
-            if not any(file.names(kind) for kind in (SCHEMES, TASKS)):
+            if not any(file.names(kind) for kind in KINDS):
                 raise PluginError(
                     f"{file.path} offers nothing: it needs a function posexp_schemes that is "
                     "marked with @hookimpl and returns a list of SchemeSpec"
@@ -99,6 +99,7 @@ def _use(chosen: list[PluginFile] | None) -> None:
         del sys.modules[module]
     registry.cache_clear()
     task_registry.cache_clear()
+    family_registry.cache_clear()
 
 
 def _export(value: str | None) -> None:

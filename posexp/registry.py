@@ -3,8 +3,9 @@
 The entry points of the group `posexp.schemes` are the catalogue; an entry point's name is the
 name of its scheme. Listing reads metadata only. A scheme's module is imported when it is asked
 for, each in its own try: a broken plugin is remembered and raised only when it is selected.
-Evaluation tasks are found in the same way, in the group `posexp.tasks`; files that the user named
-(`posexp.local`) join the installed distributions.
+Evaluation tasks are found in the same way, in the group `posexp.tasks`, and families of foreign
+checkpoints in `posexp.families`; files that the user named (`posexp.local`) join the installed
+distributions.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from posexp.loading import (
+    FAMILIES,
     SCHEMES,
     TASKS,
     Kind,
@@ -163,6 +165,12 @@ def registry() -> Registry:
 def task_registry() -> Registry:
     """The registry of the evaluation tasks that are installed."""
     return Registry(_points(TASKS), TASKS)
+
+
+@cache
+def family_registry() -> Registry:
+    """The registry of the families of foreign checkpoints that are installed."""
+    return Registry(_points(FAMILIES), FAMILIES)
 
 
 def typed_config(spec: Any, values: Mapping[str, Any]) -> Any:

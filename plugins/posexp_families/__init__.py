@@ -1,0 +1,1 @@
+"""The bundled families of foreign checkpoints, one file each; `posexp import-hf` finds them."""
