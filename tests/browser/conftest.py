@@ -2,8 +2,10 @@
 and fit its window: `open_page` looks for that when the test is over.
 """
 
+import importlib.util
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,16 @@ def unavailable(reason):
     if os.environ.get("POSEXP_REQUIRE_BROWSER") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def made_up():
+    """The module of made-up sweeps: `FakeSweep`, `LOSSES`, `LENGTHS`."""
+    path = Path(__file__).parents[1] / "report" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("made_up_sweeps", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

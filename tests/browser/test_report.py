@@ -7,18 +7,22 @@ import pytest
 from rich.console import Console
 
 from posexp.report import report
-from tests.report.conftest import LENGTHS, LOSSES, FakeSweep
 
 EVIL = "<b>kaput"
-ORDER = sorted(LOSSES, key=lambda scheme: LOSSES[scheme][1])  # by the loss at T
 
 
 @pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    sweep = FakeSweep(tmp_path_factory.mktemp("report") / "sweep")
-    for scheme, losses in LOSSES.items():
+def losses(made_up):
+    """Scheme -> its losses at T/2, T, 2 T, 4 T and 8 T, in the mean of three seeds."""
+    return made_up.LOSSES
+
+
+@pytest.fixture(scope="module")
+def page_file(made_up, losses, tmp_path_factory):
+    sweep = made_up.FakeSweep(tmp_path_factory.mktemp("report") / "sweep")
+    for scheme, means in losses.items():
         for seed in range(3):
-            shifted = tuple(loss and loss + 0.01 * (seed - 1) for loss in losses)
+            shifted = tuple(mean and mean + 0.01 * (seed - 1) for mean in means)
             sweep.write(scheme, shifted, seed=seed)
     sweep.write(EVIL, status="failed", error="RuntimeError: <script>alert(1)</script>")
     report(sweep.path, Console(file=io.StringIO()))
@@ -41,20 +45,21 @@ def test_it_is_small(page_file):
     assert page_file.stat().st_size < 400_000
 
 
-def test_a_column_sorts_both_ways_and_by_keyboard(open_page, page_file):
+def test_a_column_sorts_both_ways_and_by_keyboard(open_page, page_file, losses):
     page = open_page(page_file)
+    order = sorted(losses, key=lambda scheme: losses[scheme][1])
     table, at_t = page.locator("#table table"), title(page, re.compile(r"^T\s*128"))
     at_t.locator("button").click()
     assert at_t.get_attribute("aria-sort") == "ascending"
-    assert settings_in(table) == [*ORDER, EVIL]  # without a number: last
+    assert settings_in(table) == [*order, EVIL]  # without a number: last
     at_t.locator("button").press("Enter")
     assert at_t.get_attribute("aria-sort") == "descending"
-    assert settings_in(table) == [*reversed(ORDER), EVIL]
+    assert settings_in(table) == [*reversed(order), EVIL]
     longest = title(page, re.compile(r"^8 T\s*1024"))
     longest.locator("button").press("Space")
     assert at_t.get_attribute("aria-sort") == "none"
-    with_loss = [scheme for scheme in LOSSES if LOSSES[scheme][4] is not None]
-    expected = sorted(with_loss, key=lambda scheme: LOSSES[scheme][4])
+    with_loss = [scheme for scheme in losses if losses[scheme][4] is not None]
+    expected = sorted(with_loss, key=lambda scheme: losses[scheme][4])
     assert settings_in(table)[: len(expected)] == expected
 
 
@@ -77,7 +82,7 @@ def test_the_seeds_of_a_row_unfold_and_move_with_it(open_page, page_file):
     )
 
 
-def test_pointing_at_a_line_tells_its_value(open_page, page_file):
+def test_pointing_at_a_line_tells_its_value(open_page, page_file, losses):
     page = open_page(page_file)
     chart = page.locator("#length .view:not(.unseen) svg").first
     chart.scroll_into_view_if_needed()
@@ -86,17 +91,17 @@ def test_pointing_at_a_line_tells_its_value(open_page, page_file):
     assert tip.is_visible()
     assert "256" in tip.locator(".at").first.inner_text()
     near = tip.locator("tr.near").inner_text()
-    assert near.split()[:2] == ["rope", f"{LOSSES['rope'][2]:.3f}"]
+    assert near.split()[:2] == ["rope", f"{losses['rope'][2]:.3f}"]
     assert "3 seeds" in near
     # The others at this length stand beside it, from the highest to the lowest on the chart.
     names = tip.locator("td:first-child").all_inner_texts()
-    defined = [s for s in LOSSES if LOSSES[s][2] is not None]
-    assert names == sorted(defined, key=lambda s: LOSSES[s][2], reverse=True)
+    defined = [s for s in losses if losses[s][2] is not None]
+    assert names == sorted(defined, key=lambda s: losses[s][2], reverse=True)
     page.mouse.move(2, 2)
     assert not tip.is_visible()
 
 
-def test_arrows_walk_along_a_line(open_page, page_file):
+def test_arrows_walk_along_a_line(open_page, page_file, made_up):
     page = open_page(page_file)
     chart = page.locator("#length .view:not(.unseen) svg").first
     chart.focus()
@@ -104,7 +109,7 @@ def test_arrows_walk_along_a_line(open_page, page_file):
     for _ in range(3):
         page.keyboard.press("ArrowRight")
         told.append(page.locator("#tip .at").first.inner_text().split(": ")[1])
-    assert told == [str(length) for length in LENGTHS[1:4]]
+    assert told == [str(length) for length in made_up.LENGTHS[1:4]]
 
 
 def test_a_scheme_is_switched_off_in_all_charts_and_on_again(open_page, page_file):
@@ -122,14 +127,14 @@ def test_a_scheme_is_switched_off_in_all_charts_and_on_again(open_page, page_fil
     assert [part.is_visible() for part in parts.all()] == before
 
 
-def test_a_double_click_leaves_one_scheme_and_another_brings_all_back(open_page, page_file):
+def test_a_double_click_leaves_one_scheme_and_another_brings_all_back(open_page, page_file, losses):
     page = open_page(page_file)
     button = page.locator('#key button[data-key="t5"]')
     button.dblclick()
     pressed = page.locator('#key button[aria-pressed="true"]')
     assert pressed.evaluate_all("all => all.map(b => b.dataset.key)") == ["t5"]
     button.dblclick()
-    assert pressed.count() == len(LOSSES)
+    assert pressed.count() == len(losses)
 
 
 def test_linear_and_logarithmic_are_two_views(open_page, page_file):

@@ -51,7 +51,7 @@ def _view(part: Part, length: int) -> list[page.Content]:
     chart = page.Intervals(
         [_estimate(row, contrast) for row, contrast in others],
         f"bits per byte minus {part.baseline}",
-        limits=_limits([contrast for _, contrast in others]),
+        limits=common_axis([contrast for _, contrast in others]),
         caption=CAPTION,
     )
     return [chart, page.Details("the numbers behind", _numbers(others))]
@@ -77,23 +77,18 @@ def _estimate(row: Row, contrast: Contrast) -> page.Estimate:
     )
 
 
-def _limits(contrasts: list[Contrast]) -> tuple[float, float] | None:
-    """An axis for most of the intervals where a few lie far beyond them."""
-    intervals = [
-        c.estimate.widest_known or Interval(c.estimate.mean, c.estimate.mean)
-        for c in contrasts
-        if c.estimate
-    ]
+def common_axis(contrasts: list[Contrast]) -> tuple[float, float] | None:
+    """The ends of an axis for most of the intervals, where a few lie far beyond; else None."""
+    found = [c.estimate for c in contrasts if c.estimate]
+    intervals = [e.widest_known or Interval(e.mean, e.mean) for e in found]
     ends = [abs(v) for i in intervals for v in (i.low, i.high)]
     if not ends:
         return -LEAST, LEAST
     cut = max(CUT * median(ends), LEAST)
-    if max(ends) <= FAR / CUT * cut:
+    if max(ends) <= cut * FAR / CUT:
         return None
-    kept = [v for i in intervals for v in (i.low, i.high) if abs(v) <= cut]
-    return min([-LEAST, *kept]), max(
-        [*kept, LEAST, cut if any(i.high > cut for i in intervals) else 0.0]
-    )
+    low, high = min(i.low for i in intervals), max(i.high for i in intervals)
+    return min(-LEAST, max(low, -cut)), max(LEAST, min(high, cut))
 
 
 def _numbers(found: list[tuple[Row, Contrast]]) -> page.Table:
