@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from posexp.files import read_json
@@ -93,12 +92,16 @@ def _map(index: Mapping[str, Any]) -> Mapping[str, str]:
 def _open(path: Path) -> list[Stored]:
     try:
         return _safe(path) if path.suffix == ".safetensors" else _pickled(path)
+    except ImportError as error:
+        raise ValueError(f"{path} needs safetensors: pip install 'posexp[hf]'") from error
     except Exception as error:  # each library has its own
         reason = " ".join(str(error).split())[:200]
         raise ValueError(f"{path} cannot be read: {type(error).__name__}: {reason}") from error
 
 
 def _safe(path: Path) -> list[Stored]:
+    from safetensors import safe_open
+
     file = safe_open(path, framework="pt")
     stored = []
     for name in file.keys():  # noqa: SIM118 (it is no mapping)
