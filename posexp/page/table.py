@@ -78,7 +78,14 @@ class Table:
             "figure",
             tag("figcaption", self.title, class_="title") if self.title else None,
             every if unfolds else None,
-            tag("div", table, class_="scroll", tabindex=0, role="region", aria_label=self.title),
+            tag(
+                "div",
+                table,
+                class_="scroll",
+                tabindex=0,
+                role="region",
+                aria_label=self.title or columns[0].title,
+            ),
             tag("figcaption", self.caption, class_="caption") if self.caption else None,
             class_="table",
         )
