@@ -28,10 +28,11 @@ def job_config(translation: Translation, context_length: int | None) -> dict[str
     `context_length` takes the place of the translation's. Raises `ValueError`.
     """
     length = translation.context_length if context_length is None else context_length
-    settings = [f"trainer.context_length={length}", "trainer.precision=32-true", "tracking=csv"]
+    settings = ["trainer.precision=32-true", "tracking=csv"]
     if translation.window is not None:
         settings += ["span=sliding", f"span.window={translation.window}"]
     config = compose_job(settings)
+    config["trainer"]["context_length"] = length
     config["model"] = dataclasses.asdict(ModelConfig(**translation.model))
     config["scheme"] = whole_scheme(translation.scheme)
     return resolve_machine(config)

@@ -109,7 +109,7 @@ def _tell(
         f"{spec.name}: {count_parameters(model):,} parameters, {model.dims.n_layers} layers of "
         f"{model.dims.n_heads} heads on {model.dims.n_kv_heads}; kernels {kernels}"
     )
-    print(f"scheme: {_shown(translation.scheme)}")
+    print(" ".join(["scheme:", translation.scheme["name"], *_words(translation.scheme)]))
     print(f"context length {model.dims.context_length}; {tokenizer.told}")
     for note in translation.notes:
         print(f"note: {note}")
@@ -121,11 +121,12 @@ def _tell(
         )
 
 
-def _shown(scheme: Mapping[str, Any]) -> str:
-    """A scheme as one would choose it: `yarn theta=500000.0 factor=8.0`."""
-    settings = [
-        f"{key}=({_shown(value)})" if isinstance(value, Mapping) else f"{key}={value}"
-        for key, value in scheme.items()
-        if key != "name"
-    ]
-    return " ".join([scheme["name"], *settings])
+def _words(scheme: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """A scheme's settings as words of a command: `factor=8.0`, `local.name=...`."""
+    words = []
+    for key, value in scheme.items():
+        if isinstance(value, Mapping):
+            words += _words(value, f"{key}.")
+        elif prefix or key != "name":
+            words.append(f"{prefix}{key}={'null' if value is None else value}")
+    return words

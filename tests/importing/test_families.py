@@ -97,7 +97,9 @@ def test_gemma_with_pictures_is_its_text_model(save, imported, edit, tmp_path):
         "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
         "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
     }  # fmt: skip
-    config = transformers.Gemma3Config(text_config=text, vision_config=vision)
+    config = transformers.Gemma3Config(
+        text_config=text, vision_config=vision, mm_tokens_per_image=4
+    )
     library = transformers.Gemma3ForConditionalGeneration(config).eval()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
