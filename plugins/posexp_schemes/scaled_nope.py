@@ -71,12 +71,4 @@ class ScaledNope(PositionScheme):
 
 @hookimpl
 def posexp_schemes() -> list[SchemeSpec]:
-    stuck = "the factor is 1 up to N, and with form=steps the same for N positions: by definition"
-    return [
-        SchemeSpec(
-            "scaled_nope",
-            ScaledNopeConfig,
-            ScaledNope,
-            expected_failures={"max_length_as_declared": stuck},
-        )
-    ]
+    return [SchemeSpec("scaled_nope", ScaledNopeConfig, ScaledNope)]

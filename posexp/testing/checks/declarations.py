@@ -111,9 +111,11 @@ def _no_clamp(subject: Subject, length: int) -> None:
         if method not in ("embed", "transform_query", "transform_key"):
             continue  # distances may saturate
         steps = value.diff(dim=-2).abs().amax(dim=(*range(value.ndim - 2), -1))
-        stuck = (steps == 0).nonzero().flatten().tolist()
-        if stuck and len(stuck) < len(steps):  # alike everywhere: it acts on something else
-            at = int(positions[stuck[0]])
+        moves = steps.nonzero().flatten().tolist()
+        # A clamp moves at every step, and then never again. A function in steps stands still before
+        # it moves, and what is alike everywhere acts on something else.
+        if 0 < len(moves) < len(steps) and moves == list(range(len(moves))):
+            at = int(positions[len(moves)])
             raise CheckFailure(
                 f"{method} (layer {layer}) gives positions {at} and {at + 1} the same vector, "
                 f"around the training length {length}: are positions clamped? Define them, or "
