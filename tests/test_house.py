@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import posexp
-from posexp.registry import registry, task_registry
+from posexp.registry import family_registry, registry, task_registry
 
 ROOT = Path(__file__).parents[1]
 CORE = sorted((ROOT / "posexp").rglob("*.py"))
@@ -16,7 +16,9 @@ BUNDLED = sorted((ROOT / "plugins" / "posexp_schemes").glob("*.py"))
 POINTS = [p for p in entry_points(group="posexp.schemes") if p.module.startswith("posexp_schemes.")]
 TASKS = sorted((ROOT / "plugins" / "posexp_tasks").glob("*.py"))
 TASK_POINTS = [p for p in entry_points(group="posexp.tasks") if p.dist.name == "posexp"]
-PLUGINS = {"posexp_schemes", "posexp_tasks"}
+FAMILIES = sorted((ROOT / "plugins" / "posexp_families").glob("*.py"))
+FAMILY_POINTS = [p for p in entry_points(group="posexp.families") if p.dist.name == "posexp"]
+PLUGINS = {"posexp_schemes", "posexp_tasks", "posexp_families"}
 
 
 def imports(tree):
@@ -59,12 +61,14 @@ def scheme_faults(source):
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
-def test_core_names_no_scheme_and_no_task(path):
-    names = {p.name for p in (*POINTS, *TASK_POINTS)}
+def test_core_names_no_plugin(path):
+    names = {p.name for p in (*POINTS, *TASK_POINTS, *FAMILY_POINTS)}
     assert core_faults(path.read_text(encoding="utf-8"), names) == []
 
 
-@pytest.mark.parametrize("path", [*BUNDLED, *TASKS], ids=lambda p: f"{p.parent.name}-{p.stem}")
+@pytest.mark.parametrize(
+    "path", [*BUNDLED, *TASKS, *FAMILIES], ids=lambda p: f"{p.parent.name}-{p.stem}"
+)
 def test_bundled_plugins_use_public_names_only(path):
     assert scheme_faults(path.read_text(encoding="utf-8")) == []
 
@@ -106,6 +110,9 @@ def test_modules_and_entry_points_agree():
     assert {p.module for p in POINTS} == modules
     modules = {f"posexp_tasks.{p.stem}" for p in TASKS if p.stem != "__init__"}
     assert {p.module for p in TASK_POINTS} == modules
+    # What several families share is in modules whose names begin with an underscore.
+    modules = {f"posexp_families.{p.stem}" for p in FAMILIES if not p.stem.startswith("_")}
+    assert {p.module for p in FAMILY_POINTS} == modules
 
 
 @pytest.mark.parametrize("module", sorted({p.module for p in POINTS}))
@@ -116,7 +123,11 @@ def test_entry_points_and_specs_agree(module):
     assert specs == {p.name for p in POINTS if p.module == module}
 
 
-def test_every_bundled_scheme_and_task_loads():
-    for points, found in ((POINTS, registry()), (TASK_POINTS, task_registry())):
+def test_every_bundled_plugin_loads():
+    for points, found in (
+        (POINTS, registry()),
+        (TASK_POINTS, task_registry()),
+        (FAMILY_POINTS, family_registry()),
+    ):
         for point in points:
             assert found.get(point.name).name == point.name

@@ -22,6 +22,7 @@ def test_the_wheel_trains_from_another_directory_on_a_users_file(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
         "posexp",
+        "posexp_families",
         "posexp_schemes",
         "posexp_tasks",
     }

@@ -15,6 +15,9 @@ both clipped to [0, 1]. They part where training was short: under L = 2 pi beta_
 pair turns beta_fast times, so the paper's form stretches even the fastest, which the code's never
 does. Released models are made with the code's, so it is the default.
 
+Llama 3.1's scaling is the paper's ramp with beta_slow = 1 and beta_fast = 4 (its low and its high
+frequency factor), s = 8, L = 8192 and attention_factor = 1.
+
 The paper's t = (0.1 ln s + 1)^-2, by which logits are divided, is the factor on cos and sin twice;
 `attention_factor` replaces 0.1 ln s + 1.
 

@@ -28,6 +28,52 @@ def test_frequencies_by_hand(convention, expected):
     np.testing.assert_allclose(found[4:], 1e4 ** (-np.arange(4, 8) / 8) / 4, rtol=1e-12)
 
 
+LLAMA_3 = {
+    "theta": 5e5,
+    "factor": 8.0,
+    "trained_length": 8192,
+    "convention": "paper",
+    "beta_slow": 1.0,
+    "beta_fast": 4.0,
+    "attention_factor": 1.0,
+}
+
+
+def test_llama_3_by_hand():
+    """d = 128, theta = 500000: the ratios of the frequencies to RoPE's."""
+    scheme = yarn(128, **LLAMA_3)
+    ratios = frequencies(scheme) / 5e5 ** (-np.arange(64) / 64)
+    expected = [1, 0.828168, 0.493507, 0.190211, 0.125]
+    np.testing.assert_allclose(ratios[[28, 29, 31, 34, 35]], expected, atol=5e-7)
+    np.testing.assert_allclose(ratios[:28], 1)
+    np.testing.assert_allclose(ratios[35:], 1 / 8)
+    assert scheme.amplitude == 1.0
+
+
+def test_llama_3_against_transformers():
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    config = LlamaConfig(
+        hidden_size=128,
+        num_attention_heads=2,
+        max_position_embeddings=4096,
+        rope_parameters={
+            "rope_type": "llama3",
+            "rope_theta": 1e5,
+            "factor": 32.0,
+            "low_freq_factor": 2.0,
+            "high_freq_factor": 6.0,
+            "original_max_position_embeddings": 512,
+        },
+    )
+    expected, factor = ROPE_INIT_FUNCTIONS["llama3"](config, device="cpu")
+    changed = {"theta": 1e5, "factor": 32.0, "trained_length": 512}
+    scheme = yarn(64, **LLAMA_3 | changed | {"beta_slow": 2.0, "beta_fast": 6.0})
+    np.testing.assert_allclose(frequencies(scheme), expected.numpy(), rtol=1e-5)
+    assert scheme.amplitude == factor == 1.0
+
+
 @pytest.mark.parametrize(
     ("factor", "expected"),
     [(1, 1), (2, 1.06931472), (4, 1.13862944), (8, 1.20794415), (32, 1.34657359), (64, 1.415888)],
