@@ -16,7 +16,11 @@ def other_head_counts(subject: Subject) -> None:
     odd = width if width % 2 else width + 1
     for n_heads, n_kv_heads, d_head in ((3, 3, width), (3, 1, width), (6, 2, width), (2, 2, odd)):
         dims = dataclasses.replace(
-            subject.dims, d_model=n_heads * d_head, n_heads=n_heads, n_kv_heads=n_kv_heads
+            subject.dims,
+            d_model=n_heads * d_head,
+            n_heads=n_heads,
+            n_kv_heads=n_kv_heads,
+            d_head=d_head,
         )
         given = f"{n_heads} heads, {d_head} wide, on {n_kv_heads} key/value heads"
         try:
