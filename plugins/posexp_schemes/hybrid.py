@@ -52,9 +52,9 @@ class HybridConfig:
 
     defaults: list[Any] = field(default_factory=_defaults)
     pattern: str = "LLLG"
-    local_window: int | None = 32
+    local_window: int | None = 32  # visible keys, the token itself included; null = all
     global_window: int | None = None
-    local_chunk: int | None = None
+    local_chunk: int | None = None  # positions of a chunk, in place of a window
     global_chunk: int | None = None
     local: Any = field(default_factory=lambda: {"name": "rope"})
     global_: Any = field(default_factory=lambda: {"name": "nope"})
