@@ -1,4 +1,4 @@
-"""QK-norm: the queries and keys of each head get one size, so that logits do not grow with training.
+"""QK-norm: queries and keys of each head get one size, so logits do not grow with training.
 
     norm(x) = x / sqrt(mean(x^2) + eps) * w,   the mean over the d columns of a head
 
