@@ -205,19 +205,10 @@ def checkpoint(arguments: Sequence[str]) -> int:
 
 
 def prepare(arguments: Sequence[str]) -> int:
-    """`posexp prepare SOURCE... --out DIR`."""
-    parser = Parser("prepare", texts.PREPARE)
-    parser.add_argument("sources", nargs="+", type=Path, metavar="SOURCE")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR")
-    given = parser.parse_intermixed_args(list(arguments))
-    from posexp.data.prepare import prepare as prepare_tokens
+    """`posexp prepare SOURCE... --out DIR [--tokenizer T] [--workers N] ...`, or `--verify DIR`."""
+    from posexp.data.options import run
 
-    corpus = prepare_tokens(given.sources, given.out)
-    print(
-        f"{len(corpus.documents)} documents in {given.out}: posexp train data=text "
-        f"data.path={given.out}"
-    )
-    return 0
+    return run(Parser("prepare", texts.PREPARE), arguments)
 
 
 def import_hf(arguments: Sequence[str]) -> int:

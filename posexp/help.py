@@ -236,11 +236,18 @@ posexp eval and posexp generate read a sharded checkpoint as it is.
 """
 
 PREPARE = """\
-Turn .txt and .jsonl files, or directories of them, into a directory of tokens that training maps
-into memory instead of reading it whole:
+Turn .txt, .jsonl and .parquet files, directories of them, or a dataset of Hugging Face into a
+directory of tokens that training maps into memory instead of reading it whole:
 
   posexp prepare books/*.txt --out tokens
+  posexp prepare web/ --out tokens --tokenizer tokenizer.json --workers 8 --column content
+  posexp prepare web/ --out tokens --tokenizer bpe --vocabulary 8192
+  posexp prepare my-team/stories --hf --split train --out tokens
   posexp train data=text data.path=tokens
+  posexp prepare --verify tokens                 read it all, and compare it with its manifest
+
+DIR appears when it is whole. After Ctrl-C, a crash or a full disk the same command goes on where
+it stopped. The result is the same for any number of workers.
 """
 
 IMPORT_HF = """\

@@ -187,10 +187,19 @@ def _config(composed: DictConfig, reference: dict[str, Any]) -> dict[str, Any]:
     if OmegaConf.select(composed, "hydra.callbacks"):
         raise ConfigurationError("hydra.callbacks: posexp's launcher does not call them")
     check_keys(config, reference)
-    # A job may be resumed from another directory, so the path must not depend on this one.
-    if config["data"]["path"] is not None:
-        config["data"]["path"] = str(Path(config["data"]["path"]).expanduser().absolute())
+    # A job may be resumed from another directory, so a path must not depend on this one.
+    for key in ("path", "tokenizer"):
+        named = config["data"].get(key)
+        if named is not None and _is_path(config["data"]["name"], key, named):
+            config["data"][key] = str(Path(named).expanduser().absolute())
     return config
+
+
+def _is_path(data: str, key: str, named: str) -> bool:
+    """Whether a setting of the data is a path: a tokenizer or a dataset may be just a name."""
+    if key == "tokenizer":
+        return named not in ("bytes", "bpe")
+    return data != "hf" or Path(named).expanduser().exists()
 
 
 def _refuse_shared(jobs: Sequence[ComposedJob]) -> None:

@@ -15,6 +15,8 @@ BOS is never a target. It decides what NoPE can learn, so the rule is recorded w
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from posexp.data.tokens import BOS
@@ -24,9 +26,11 @@ BOS_RULES = ("window", "document", "none")
 
 
 def window(
-    tokens: np.ndarray, start: int, length: int, bos: str = "window"
+    tokens: np.ndarray, start: int, length: int, bos: str = "window", token: int = BOS
 ) -> tuple[np.ndarray, np.ndarray]:
     """The inputs and targets (length,) int64 of the window whose first target is tokens[start].
+
+    `token` is the id of BOS.
 
     Raises `ValueError` for a window that leaves the document, and for an unknown rule.
     """
@@ -39,7 +43,7 @@ def window(
     targets = np.array(tokens[start : start + length], dtype=np.int64)
     inputs = np.empty_like(targets)
     inputs[1:] = targets[:-1]
-    inputs[0] = BOS if bos == "window" or start == 0 else tokens[start - 1]
+    inputs[0] = token if bos == "window" or start == 0 else tokens[start - 1]
     return inputs, targets
 
 
@@ -54,6 +58,9 @@ def first_start(bos: str) -> int:
     return 0 if bos != "none" else 1
 
 
-def count_windows(n_tokens: int, length: int, bos: str) -> int:
-    """How many windows of `length` targets a document of `n_tokens` holds, at every offset."""
-    return max(0, n_tokens - first_start(bos) - length + 1)
+def count_windows(n_tokens: Any, length: int, bos: str) -> Any:
+    """How many windows of `length` targets a document of `n_tokens` holds, at every offset.
+
+    For an array of documents an array.
+    """
+    return np.maximum(0, n_tokens - first_start(bos) - length + 1)

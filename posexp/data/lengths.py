@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from posexp.data.documents import Corpus
+import numpy as np
+
+from posexp.data.documents import Corpus, lengths
 
 
 def check_lengths(corpus: Corpus, split: str, longest: int, context_length: int) -> None:
@@ -12,18 +14,20 @@ def check_lengths(corpus: Corpus, split: str, longest: int, context_length: int)
     every length; at least one document of `split` must. The train split must hold a target to
     learn from: documents shorter than `context_length` are packed, so any length will do.
     """
-    if not any(len(d) > 1 for d in corpus.split("train")):
+    if not (lengths(corpus.split("train")) > 1).any():
         having = ", ".join(f"{n} {s}" for s, n in _counts(corpus).items())
         raise ValueError(f"corpus {corpus.name}: there is nothing to train on; it has {having}")
-    documents = sorted(corpus.split(split), key=len, reverse=True)
-    if not documents:
+    documents = corpus.split(split)
+    if not len(documents):
         having = ", ".join(f"{n} {s}" for s, n in _counts(corpus).items())
         raise ValueError(f"corpus {corpus.name}: its {split} split is empty; it has {having}")
-    if len(documents[0]) > longest:
+    sizes = lengths(documents)
+    if sizes.max() > longest:
         return
-    shown = ", ".join(f"{d.id} ({len(d)})" for d in documents[:5])
+    first = [documents[int(n)] for n in np.argsort(-sizes, kind="stable")[:5]]
+    shown = ", ".join(f"{d.id} ({len(d)})" for d in first)
     more = f" and {len(documents) - 5} shorter" if len(documents) > 5 else ""
-    usable = len(documents[0]) - 1
+    usable = len(first[0]) - 1
     raise ValueError(
         f"corpus {corpus.name}: no {split} document has {longest + 1} tokens, which the longest "
         f"tested length {longest} needs (training length {context_length}); the {split} documents "

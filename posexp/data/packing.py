@@ -46,15 +46,17 @@ def plan_packs(sizes: Sequence[int], capacity: int) -> list[list[int]]:
 
 
 def pack_documents(
-    documents: Sequence[np.ndarray], context_length: int, bos: str
+    documents: Sequence[np.ndarray], context_length: int, bos: str, token: int = BOS
 ) -> dict[str, np.ndarray]:
     """One pack of whole documents, each of them tokens (N,): four arrays (T,) int64.
+
+    `token` is the id of BOS.
 
     `inputs` and `targets` as `bos.window` makes them of each document, -100 in the tail;
     `documents` numbers them from 0, the tail last; `positions` restart in each.
     """
     pack = {
-        "inputs": np.full(context_length, BOS, dtype=np.int64),
+        "inputs": np.full(context_length, token, dtype=np.int64),
         "targets": np.full(context_length, IGNORED, dtype=np.int64),
         "documents": np.full(context_length, len(documents), dtype=np.int64),
         "positions": np.zeros(context_length, dtype=np.int64),
@@ -64,7 +66,7 @@ def pack_documents(
     for number, tokens in enumerate(documents):
         size = len(tokens) - start
         place = slice(end, end + size)
-        pack["inputs"][place], pack["targets"][place] = window(tokens, start, size, bos)
+        pack["inputs"][place], pack["targets"][place] = window(tokens, start, size, bos, token)
         pack["documents"][place] = number
         pack["positions"][place] = np.arange(size)
         end += size

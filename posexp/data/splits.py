@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -45,6 +46,60 @@ def assign_splits(documents: Sequence[Document]) -> list[Document]:
     if len(documents) < 3:
         return [piece for document in documents for piece in _cut(document)]
     return _assign_whole(documents)
+
+
+def stream_splits(documents: Iterable[Document]) -> Iterator[Document]:
+    """The same rule for documents that are read once: splits as given, pieces of one or two texts.
+
+    Of three documents or more without a split, each still has `split=""`: the rule for them needs
+    all ids, and is `HeldOut`. Raises as `assign_splits`.
+    """
+    stream = iter(documents)
+    first = list(islice(stream, 3))
+    if len(first) < 3:
+        yield from assign_splits(first)
+        return
+    for document in chain(first, stream):
+        if bool(document.split) != bool(first[0].split):
+            assign_splits([first[0], document])  # raises
+        yield document
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which of many documents are test and val, by the SHA-256 of their ids: `digest` of each.
+
+    A document whose digest is below `test` is test, below `val` it is val, else it is train; so is
+    the longest, whose digest is `longest`.
+    """
+
+    test: int
+    val: int
+    longest: int
+
+    @classmethod
+    def of(cls, digests: np.ndarray, longest: int) -> HeldOut:
+        """The rule for ascending digests (N,) uint64, that of the longest document among them."""
+        tenth = max(1, len(digests) // 10)
+        place = int(np.searchsorted(digests, np.uint64(longest)))
+
+        def nth(rank: int) -> int:
+            rank += rank >= place
+            return int(digests[rank]) if rank < len(digests) else 2**64 - 1
+
+        return cls(nth(tenth), nth(2 * tenth), longest)
+
+    def codes(self, digests: np.ndarray) -> np.ndarray:
+        """The index in SPLITS of each document, (n,) uint8."""
+        test, val, train = (SPLITS.index(name) for name in ("test", "val", "train"))
+        rest = np.where(digests < np.uint64(self.val), val, train)
+        found = np.where(digests < np.uint64(self.test), test, rest)
+        return np.where(digests == np.uint64(self.longest), train, found).astype(np.uint8)
+
+
+def digest(id: str) -> int:
+    """The first 8 bytes of the SHA-256 of an id, as a number."""
+    return int.from_bytes(hashlib.sha256(id.encode("utf-8")).digest()[:8], "big")
 
 
 def _assign_whole(documents: Sequence[Document]) -> list[Document]:

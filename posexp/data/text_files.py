@@ -1,8 +1,9 @@
-"""Reading text: .txt files, .jsonl files with one document a line, either gzipped, or a directory.
+"""Reading text: .txt files, .jsonl files with one document a line, .parquet files, directories.
 
 A .txt file is one document. A .jsonl line is an object with "text" and, if wanted, "id", "title"
-and "split"; other keys are ignored. Every byte of a text is kept, line ends included, but for a
-UTF-8 byte order mark, which is no text.
+and "split"; other keys are ignored. A .parquet file has a row for each document and columns of the
+same names. Text may be under another name, `column`. The first two kinds may be gzipped. Every byte
+of a text is kept, line ends included, but for a UTF-8 byte order mark, which is no text.
 """
 
 from __future__ import annotations
@@ -11,14 +12,34 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from posexp.data.documents import Document
-from posexp.data.jsonl import read_jsonl
+from posexp.data.jsonl import COLUMN, read_jsonl
 from posexp.data.tokens import from_bytes
 from posexp.registry import nearest
 
-SUFFIXES = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
+LINES = (".jsonl", ".jsonl.gz")
+TABLE = ".parquet"
+SUFFIXES = (".txt", ".txt.gz", *LINES, TABLE)
+#: Ids of so many documents are compared while they are read; `prepare` compares all at its end.
+COMPARED = 2**20
+
+
+@dataclass
+class Position:
+    """How far reading has come: bytes of files, as they lie on the disk."""
+
+    finished: int = 0
+    file: BinaryIO | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Of all files so far."""
+        inside = 0 if self.file is None or self.file.closed else self.file.tell()
+        return self.finished + inside
 
 
 def find_files(path: Path) -> list[tuple[str, Path]]:
@@ -43,30 +64,48 @@ def find_files(path: Path) -> list[tuple[str, Path]]:
     return files
 
 
-def read_documents(files: list[tuple[str, Path]]) -> Iterator[Document]:
+def read_documents(
+    files: list[tuple[str, Path]], column: str = COLUMN, position: Position | None = None
+) -> Iterator[Document]:
     """The documents of the files in order, read as they are asked for; `split` as given, or "".
 
-    Raises `ValueError` for a file that is empty, not UTF-8, not gzip or not the JSONL described
-    above, and for two documents of one id.
+    `position` is kept up to date meanwhile. Raises `ValueError` for a file that is empty, not
+    UTF-8, not gzip, or not the JSONL or Parquet described above, for two documents of one id, and
+    for a `column` where no file has any.
     """
+    if column != COLUMN and not any(n.lower().endswith((*LINES, TABLE)) for n, _ in files):
+        raise ValueError(
+            f"data.column={column} is for .jsonl and .parquet files, and there are none; leave it "
+            "out"
+        )
     seen: dict[str, Path] = {}
+    position = Position() if position is None else position
     for name, file in files:
-        for document in _read_file(name, file):
+        for document in _read_file(name, file, column, position):
             if document.id in seen:
                 raise ValueError(
                     f"two documents have the id {document.id!r}: "
                     f"one in {seen[document.id]}, one in {file}"
                 )
-            seen[document.id] = file
+            if len(seen) < COMPARED:
+                seen[document.id] = file
             yield document
+        position.finished += file.stat().st_size
+        position.file = None
 
 
-def _read_file(name: str, file: Path) -> Iterator[Document]:
-    opener = gzip.open if name.lower().endswith(".gz") else open
-    with opener(file, "rb") as stream:
+def _read_file(name: str, file: Path, column: str, position: Position) -> Iterator[Document]:
+    if name.lower().endswith(TABLE):
+        from posexp.data.parquet import read_parquet
+
+        yield from read_parquet(file, name, column)
+        return
+    with file.open("rb") as raw:
+        position.file = raw
+        stream = gzip.GzipFile(fileobj=raw) if name.lower().endswith(".gz") else raw
         try:
-            if name.lower().endswith((".jsonl", ".jsonl.gz")):
-                yield from read_jsonl(stream, name, file)
+            if name.lower().endswith(LINES):
+                yield from read_jsonl(stream, name, file, column)
             else:
                 yield _read_text(stream.read(), name, file)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -16,7 +16,7 @@ import numpy as np
 from posexp.data.documents import Document
 from posexp.data.windows import window
 from posexp.evaluation.anchors import Anchors
-from posexp.evaluation.losses import LossRunner
+from posexp.evaluation.losses import LossRunner, Windows
 
 
 def anchored_losses(
@@ -26,11 +26,31 @@ def anchored_losses(
 
     Raises what the model raises at this length.
     """
+    windows = anchored_windows(runner, documents, anchors, length)
+    return runner.losses(windows, len(anchors), length)
+
+
+def anchored_sizes(
+    runner: LossRunner, documents: Sequence[Document], anchors: Anchors
+) -> np.ndarray:
+    """The bytes of every anchor's targets, (anchors, S) int64, the same at every length."""
+    windows = anchored_windows(runner, documents, anchors, anchors.targets)
+    return runner.sizes(windows, len(anchors))
+
+
+def anchored_windows(
+    runner: LossRunner, documents: Sequence[Document], anchors: Anchors, length: int
+) -> Windows:
+    """The window of each anchor at context `length`, and its targets."""
 
     def anchored_window(n: int) -> tuple[np.ndarray, np.ndarray]:
         inputs, targets = window(
-            documents[anchors.document[n]].tokens, anchors.end(n) - length, length, runner.bos
+            documents[anchors.document[n]].tokens,
+            anchors.end(n) - length,
+            length,
+            runner.bos,
+            runner.token,
         )
         return inputs, targets[-anchors.targets :]
 
-    return runner.losses(anchored_window, len(anchors), length)
+    return anchored_window

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posexp.data.documents import Document
+from posexp.data.documents import Document, lengths
+from posexp.evaluation.places import count_places, evenly_spread, find_places
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,17 @@ class Anchors:
         return len(self.position)
 
 
-def evenly_spread(total: int, count: int) -> np.ndarray:
-    """At most `count` of the indices 0 .. total - 1, as far apart as they go; all if they fit."""
-    count = min(total, count)
-    return (2 * np.arange(count) + 1) * total // (2 * max(count, 1))
-
-
-def usable_documents(documents: Sequence[Document], longest: int) -> list[int]:
-    """Indices of the documents of at least Lmax + 1 tokens: a full window and its last target.
+def usable_documents(documents: Sequence[Document], longest: int) -> int:
+    """The number of documents of at least Lmax + 1 tokens: a full window and its last target.
 
     Raises `ValueError` where there is none.
     """
-    usable = [n for n, document in enumerate(documents) if len(document.tokens) > longest]
+    usable = count_places(lengths(documents), lambda sizes: sizes > longest)
     if not usable:
         sizes = ", ".join(f"{d.id} ({len(d.tokens)} tokens)" for d in documents[:5])
         if len(documents) > 5:
             sizes += f" and {len(documents) - 5} more"
-        most = max((len(d.tokens) for d in documents), default=0)
+        most = int(max(lengths(documents), default=0))
         raise ValueError(
             f"no document is long enough for evaluation length {longest}, which needs "
             f"{longest + 1} tokens: {sizes or 'the split is empty'}"
@@ -63,15 +58,16 @@ def place_anchors(documents: Sequence[Document], longest: int, targets: int, cou
     scores the same blocks. No randomness: schemes and seeds share them.
     """
     usable = usable_documents(documents, longest)
-    # Blocks k with a + S <= |x|.
-    blocks = [(len(documents[n].tokens) - longest - 1) // targets + 1 for n in usable]
-    chosen = evenly_spread(sum(blocks), count)
-    ends = np.cumsum(blocks)
-    owner = np.searchsorted(ends, chosen, side="right")
-    k = chosen - (ends - blocks)[owner]
+
+    def blocks(sizes: np.ndarray) -> np.ndarray:
+        """How many k there are with a + S <= |x|."""
+        return np.where(sizes > longest, (sizes - longest - 1) // targets + 1, 0)
+
+    chosen = evenly_spread(count_places(lengths(documents), blocks), count)
+    owner, k = find_places(lengths(documents), blocks, chosen)
     return Anchors(
-        document=np.asarray(usable)[owner],
+        document=owner,
         position=longest + 1 - targets + k * targets,
         targets=targets,
-        excluded=len(documents) - len(usable),
+        excluded=len(documents) - usable,
     )

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from posexp.data.load import load_corpus
+from posexp.data.recorded import record_of, recorded_tokenizer
+from posexp.data.tokenizer import check_tokenizer
 from posexp.evaluation.extension import extended, extends
 from posexp.evaluation.permission import allowed_files
 from posexp.evaluation.trained import evaluate_trained
@@ -47,8 +49,12 @@ def evaluate_checkpoint(
     with its_plugins(path, provenance, run_copied_plugin):
         use_machine(config)
         model = load_model(config, checkpoint)
-        corpus = load_corpus(config["data"])
-        if config["data"] == provenance["config"]["data"]:
+        same = config["data"] == provenance["config"]["data"]
+        trained = config["data"].get("tokenizer") == provenance["config"]["data"].get("tokenizer")
+        tokenizer = recorded_tokenizer(home_of(path), provenance) if trained else None
+        corpus = load_corpus(config["data"], tokenizer)
+        check_tokenizer(record_of(provenance), corpus.tokenizer, "the checkpoint")
+        if same:
             check_corpus(provenance, corpus)
         evaluation, _ = evaluate_trained(model, corpus, config)
     written = _unused(home_of(path), "evaluation")
@@ -100,7 +106,7 @@ def load_model(config: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> Tran
             now = now | {"kernel": then["kernel"]}
         if now != then and not (section == "scheme" and extends(now, then)):
             raise ValueError(f"the checkpoint was trained with {section}={then}, not {now}")
-    model = make_model(config)
+    model = make_model(config, record_of(checkpoint["posexp"])["vocabulary"])
     model.load_state_dict(model_weights(checkpoint))
     return model
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posexp.evaluation.losses import bits_per_byte
+from posexp.evaluation.losses import Scored
 
 _PER_OCTAVE = 2
 
@@ -31,19 +31,18 @@ def position_buckets(longest: int, context_length: int) -> list[tuple[int, int]]
 
 
 def position_curve(
-    losses: np.ndarray | None, longest: int, context_length: int
+    scored: Scored | None, longest: int, context_length: int
 ) -> list[dict[str, Any]]:
-    """Mean bits per byte of each bucket from nats (windows, Lmax).
+    """Mean bits per byte of each bucket from targets (windows, Lmax).
 
-    `None`, or losses that are not finite, give the buckets with null and the count.
+    `None`, or losses that are not finite, give the buckets with null and the count of targets.
     """
     rows = []
     for first, last in position_buckets(longest, context_length):
-        bucket = np.empty(0) if losses is None else losses[:, first : last + 1]
-        value = bits_per_byte(bucket, bucket.size) if bucket.size else None
+        bucket = None if scored is None else scored.at(slice(first, last + 1))
+        count = 0 if bucket is None else bucket.nats.size
+        value = bucket.bits_per_byte if bucket is not None and bucket.sizes.sum() else None
         if value is not None and not np.isfinite(value):
             value = None
-        rows.append(
-            {"first": first, "last": last, "bits_per_byte": value, "count": int(bucket.size)}
-        )
+        rows.append({"first": first, "last": last, "bits_per_byte": value, "count": int(count)})
     return rows

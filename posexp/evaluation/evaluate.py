@@ -6,7 +6,7 @@ A length that cannot be measured has null for its figures and a status that says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from posexp.data.documents import Corpus, Document
 from posexp.data.masking import Masking
-from posexp.evaluation.anchored import anchored_losses
-from posexp.evaluation.anchors import place_anchors, usable_documents
+from posexp.evaluation.anchored import anchored_losses, anchored_sizes
+from posexp.evaluation.anchors import place_anchors
 from posexp.evaluation.curve import position_curve
 from posexp.evaluation.foreign import foreign_losses
 from posexp.evaluation.literature import literature_row, sliding_losses
-from posexp.evaluation.losses import LossRunner
+from posexp.evaluation.losses import LossRunner, Scored, per_byte
 from posexp.evaluation.masked import MaskedBlocks, check_masked, without_whole_windows
 from posexp.evaluation.settings import check_evaluation, eval_lengths
 from posexp.evaluation.status import Measured, figure_row, measure
@@ -54,9 +54,9 @@ def evaluate(
         and results have `objective`, `masked` (k) and `not_applicable`, what is left out and why.
 
     Gives a dict of JSON values (strict: never NaN), and arrays to pair evaluations by: `document`
-    and `position` of each anchor, then `anchored_L` and `foreign_L`, the mean nats per target
-    (float64) of each anchor, for the lengths that could be measured. `gain` is A(T) less the row's
-    own figure.
+    and `position` of each anchor, then `anchored_L` and `foreign_L`, the nats per byte (float64) of
+    each anchor (`per_byte`), for the lengths that could be measured. `gain` is A(T) less the row's
+    own figure. `unit` is "byte", or "token" where nobody knows the bytes of a token.
 
     Raises `ValueError` for settings that cannot be carried out, such as a split without a document
     of Lmax + 1 tokens.
@@ -65,12 +65,18 @@ def evaluate(
     lengths = eval_lengths(config, context_length)
     documents = corpus.split(config["split"])
     anchors = place_anchors(documents, lengths[-1], config["targets"], config["anchors"])
-    runner = LossRunner(model, bos, config["batch_tokens"], device)
+    tokenizer = corpus.tokenizer
+    runner = LossRunner(
+        model, bos, config["batch_tokens"], device, tokenizer.bos, tokenizer.token_bytes
+    )
     masked = None
     if masking is not None:
         check_masked(config, context_length)
         masked = MaskedBlocks.centred(runner, documents, anchors, masking, lengths[-1])
         anchors = masked.anchors
+        sizes = masked.sizes()
+    else:
+        sizes = anchored_sizes(runner, documents, anchors)
 
     def blocks(length: int) -> np.ndarray:
         if masked is not None:
@@ -104,17 +110,18 @@ def evaluate(
 
     baseline = measured["anchored"][context_length]
     rows = {
-        kind: [figure_row(n, found[n], baseline, anchors.document) for n in found]
+        kind: [figure_row(n, found[n], baseline, anchors.document, sizes) for n in found]
         for kind, found in measured.items()
     }
     arrays = {
-        f"{kind}_{n}": found[n].losses.mean(axis=1)
+        f"{kind}_{n}": per_byte(found[n].losses, sizes)
         for kind, found in measured.items()
         for n in found
         if found[n].ok
     }
     results = {
         "split": config["split"],
+        "unit": tokenizer.unit,
         "bos": bos,
         "context_length": context_length,
         "targets": config["targets"],
@@ -129,23 +136,22 @@ def evaluate(
 
 def _whole_windows(
     runner: LossRunner,
-    documents: tuple[Document, ...],
+    documents: Sequence[Document],
     config: Mapping[str, Any],
     lengths: list[int],
     context_length: int,
 ) -> dict[str, Any]:
     """The position curve and the literature's figures, which score whole windows."""
     longest, count = lengths[-1], config["literature_windows"]
-    usable = usable_documents(documents, longest)
 
     @cache  # the curve's windows are the literature's at the longest length
-    def tiles(length: int, count: int) -> np.ndarray:
-        starts = sampled_tiles(documents, usable, length, count)
+    def tiles(length: int, count: int) -> Scored:
+        starts = sampled_tiles(documents, longest, length, count)
         return tile_losses(runner, documents, starts, length=length, scored=length)
 
-    def literature(length: int) -> tuple[np.ndarray, np.ndarray]:
+    def literature(length: int) -> tuple[Scored, Scored]:
         whole = tiles(length, count)
-        return whole, sliding_losses(runner, documents, usable, length, count, whole)
+        return whole, sliding_losses(runner, documents, longest, length, count, whole)
 
     curve, windows = Measured("ok"), config["curve_windows"]
     if windows:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from posexp.data.documents import Document
-from posexp.evaluation.anchors import evenly_spread
-from posexp.evaluation.losses import LossRunner, bits_per_byte
-from posexp.evaluation.tiles import Start, tile_losses, tile_starts
+from posexp.evaluation.losses import LossRunner, Scored
+from posexp.evaluation.places import evenly_spread
+from posexp.evaluation.tiles import Start, Tiles, tile_losses
 
 
 def stride_of(length: int) -> int:
@@ -26,38 +26,39 @@ def stride_of(length: int) -> int:
 def sliding_losses(
     runner: LossRunner,
     documents: Sequence[Document],
-    usable: Sequence[int],
+    longest: int,
     length: int,
     count: int,
-    tiles: np.ndarray,
-) -> np.ndarray:
-    """Nats (windows, stride) of the sliding evaluation on up to `count` windows.
+    tiles: Scored,
+) -> Scored:
+    """Targets (windows, stride) of the sliding evaluation on up to `count` windows.
 
-    `tiles` (windows, L) are the nats of non-overlapping windows. A sliding evaluation runs these
+    `tiles` (windows, L) are those of non-overlapping windows. A sliding evaluation runs these
     too, and scores their second halves, so they are a sample of it; windows between them are run
     only while there are fewer than `count`.
     """
     stride = stride_of(length)
-    halves = tiles[:, -stride:]
-    between: list[Start] = [
-        start
-        for offset in range(stride, length, stride)
-        for start in tile_starts(documents, usable, length, offset)
-    ]
-    chosen = evenly_spread(len(between), max(0, count - len(tiles)))
+    halves = tiles.at(slice(-stride, None))
+    between = [Tiles(documents, longest, length, n) for n in range(stride, length, stride)]
+    total = sum(tiled.count for tiled in between)
+    chosen = evenly_spread(total, max(0, count - len(tiles.nats)))
     if not len(chosen):
         return halves
-    more = tile_losses(
-        runner, documents, [between[n] for n in chosen], length=length, scored=stride
-    )
-    return np.concatenate([halves, more])
+    starts: list[Start] = []
+    first = 0
+    for tiled in between:
+        here = chosen[(chosen >= first) & (chosen < first + tiled.count)]
+        starts += tiled.starts(here - first)
+        first += tiled.count
+    more = tile_losses(runner, documents, starts, length=length, scored=stride)
+    return Scored(*(np.concatenate(pair) for pair in zip(halves, more, strict=True)))
 
 
 def literature_row(
-    length: int, status: str, losses: tuple[np.ndarray, np.ndarray] | None
+    length: int, status: str, losses: tuple[Scored, Scored] | None
 ) -> dict[str, object]:
-    """One length's row from (non-overlapping, sliding) nats, null where `status` is not "ok"."""
-    figures = [bits_per_byte(nats, nats.size) for nats in losses] if status == "ok" else [None] * 2
+    """One length's row from (non-overlapping, sliding), null where `status` is not "ok"."""
+    figures = [scored.bits_per_byte for scored in losses] if status == "ok" else [None] * 2
     return {
         "length": length,
         "status": status,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from posexp.data.packing import IGNORED
+from posexp.data.tokens import BOS
 
 Windows = Callable[[int], tuple[np.ndarray, np.ndarray]]
 """The n-th window: inputs (L,) and, for its last S positions, targets (S,), both int64."""
@@ -24,14 +26,23 @@ Score = Callable[[Tensor, Tensor], Tensor]
 class LossRunner:
     """A model, tokens (B, L) to logits (B, L, V), and how it is run.
 
-    `bos` says what windows start with (`posexp.data.windows`); `batch_tokens` is the size of a
-    forward pass in tokens, at least one window.
+    `bos` says what windows start with (`posexp.data.bos`), and `token` is the id of BOS;
+    `batch_tokens` is the size of a forward pass in tokens, at least one window. `token_bytes` (V,)
+    are the bytes of text of each token; without them every token counts as one.
     """
 
     model: Callable[[Tensor], Tensor]
     bos: str
     batch_tokens: int
     device: str | torch.device = "cpu"
+    token: int = BOS
+    token_bytes: np.ndarray | None = None
+
+    def sizes(self, windows: Windows, count: int) -> np.ndarray:
+        """The bytes of every target of `count` windows, (count, S) int64, as `losses` has them."""
+        targets = [windows(n)[1] for n in range(count)]
+        scored = np.stack([part[part != IGNORED] for part in targets])
+        return np.ones_like(scored) if self.token_bytes is None else self.token_bytes[scored]
 
     def losses(self, windows: Windows, count: int, length: int) -> np.ndarray:
         """Negative log-likelihoods in nats, (count, S) float64, of `count` windows of `length`.
@@ -96,6 +107,36 @@ def out_of_memory(error: BaseException) -> bool:
     )
 
 
+class Scored(NamedTuple):
+    """Targets of whole windows: their nats, and the bytes of text that they are, (windows, S)."""
+
+    nats: np.ndarray
+    sizes: np.ndarray
+
+    def at(self, positions: slice) -> Scored:
+        """Those at some positions of each window."""
+        return Scored(self.nats[:, positions], self.sizes[:, positions])
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Of all of them."""
+        return bits_per_byte(self.nats, self.sizes.sum())
+
+
 def bits_per_byte(losses: np.ndarray, target_bytes: int) -> float:
     """Sum of nll / (ln 2 x target bytes): comparable between tokenizers."""
     return float(losses.sum() / (math.log(2) * target_bytes))
+
+
+def per_byte(losses: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Nats per byte of each anchor, (n,), from nats and bytes of its targets (n, S).
+
+    Their plain mean is the ratio R = sum of nats / sum of bytes, and so their scatter gives its
+    sampling error: R + (nats_i - R bytes_i) / mean bytes, the linearised ratio (Cochran 1977,
+    "Sampling Techniques", chapter 6). For byte tokens it is the mean over an anchor's targets.
+    """
+    nats, size = losses.sum(axis=1), sizes.sum(axis=1)
+    if (size == size[:1]).all():
+        return nats / size
+    ratio = nats.sum() / size.sum()
+    return ratio + (nats - ratio * size) / size.mean()

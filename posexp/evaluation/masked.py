@@ -80,6 +80,12 @@ class MaskedBlocks:
             lambda n: self._masked(n, self._own(n, length)), len(self.anchors), length
         )
 
+    def sizes(self) -> np.ndarray:
+        """The bytes of every anchor's masked targets, (anchors, k) int64, the same at every L."""
+        return self.runner.sizes(
+            lambda n: self._masked(n, self._own(n, self.longest)), len(self.anchors)
+        )
+
     def foreign_losses(
         self, length: int, lenders: Sequence[Document], context_length: int
     ) -> np.ndarray:
@@ -118,7 +124,7 @@ class MaskedBlocks:
         """The tokens of the document around block n, (length,) int64."""
         first = int(self.anchors.position[n]) - places_before(length, self.anchors.targets)
         tokens = self.documents[self.anchors.document[n]].tokens
-        return window(tokens, first + 1, length, self.runner.bos)[0]
+        return window(tokens, first + 1, length, self.runner.bos, self.masking.bos)[0]
 
     def _masked(self, n: int, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The window with its masks, and the targets of the block and of what comes after it."""

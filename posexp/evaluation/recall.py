@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from posexp.data.documents import Corpus, Document
+from posexp.data.documents import Corpus, Document, MappedDocuments
 from posexp.data.planted import test_window
 from posexp.data.windows import TrainingWindows
 from posexp.evaluation.anchors import usable_documents
@@ -42,6 +42,7 @@ def recall(
     Gives `chance`, `windows` (of each row), `rows` with length, distance, status, accuracy and
     `low`, `high`, its 95 % interval; and `lengths`, the same over all distances of a length.
     Windows are text of the evaluated split's documents that are long enough for every length.
+    Tasks are for byte tokens.
     """
     lengths = eval_lengths(config, context_length)
     documents = long_documents(corpus, config["split"], lengths[-1])
@@ -56,10 +57,13 @@ def recall(
     return {"chance": task.chance, "windows": task.windows, "lengths": totals, "rows": rows}
 
 
-def long_documents(corpus: Corpus, split: str, longest: int) -> list[Document]:
+def long_documents(corpus: Corpus, split: str, longest: int) -> Sequence[Document]:
     """Those that every length is tested on, as for every other figure."""
     documents = corpus.split(split)
-    return [documents[n] for n in usable_documents(documents, longest)]
+    usable_documents(documents, longest)
+    if isinstance(documents, MappedDocuments):
+        return documents.longer(longest)
+    return [document for document in documents if len(document) > longest]
 
 
 def test_windows(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posexp.evaluation.losses import bits_per_byte, out_of_memory
+from posexp.evaluation.losses import bits_per_byte, out_of_memory, per_byte
 from posexp.evaluation.statistics import standard_error
 
 
@@ -55,19 +55,24 @@ def measure(model: object, length: int, losses: Callable[[], Any]) -> Measured:
 
 
 def figure_row(
-    length: int, measured: Measured, baseline: Measured, documents: np.ndarray
+    length: int,
+    measured: Measured,
+    baseline: Measured,
+    documents: np.ndarray,
+    sizes: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Bits per byte of (anchors, S) losses, standard error, and gain A(T) - A(L) over `baseline`.
 
-    Null where either could not be measured. `documents` (anchors,) says which each belongs to.
+    Null where either could not be measured. `documents` (anchors,) says which each belongs to;
+    `sizes` (anchors, S) are the bytes of the targets, one each if not given.
     """
     bits = error = gain = None
     if measured.ok:
-        bits = bits_per_byte(measured.losses, measured.losses.size)
-        per_anchor = measured.losses.mean(axis=1) / np.log(2)
-        error = standard_error(per_anchor, documents)
+        sizes = np.ones_like(measured.losses, dtype=np.int64) if sizes is None else sizes
+        bits = bits_per_byte(measured.losses, sizes.sum())
+        error = standard_error(per_byte(measured.losses, sizes) / np.log(2), documents)
         if baseline.ok:
-            gain = bits_per_byte(baseline.losses, baseline.losses.size) - bits
+            gain = bits_per_byte(baseline.losses, sizes.sum()) - bits
     return {
         "length": length,
         "status": measured.status,

@@ -31,7 +31,11 @@ def evaluate_trained(
         "device": evaluated.device,
     }
     results, arrays = evaluate(
-        evaluated, corpus, config["evaluation"], masking=Masking.of(config), **how
+        evaluated,
+        corpus,
+        config["evaluation"],
+        masking=Masking.of(config, corpus.tokenizer.bos, corpus.tokenizer.vocabulary),
+        **how,
     )
     if (task := make_task(config)) is not None:
         found = recall(evaluated, corpus, config["evaluation"], task, **how)

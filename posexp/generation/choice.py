@@ -18,9 +18,16 @@ Choice = Callable[[Tensor], Tensor]
 
 
 def make_choice(
-    temperature: float | None, top_k: int | None, seed: int | None, rows: int
+    temperature: float | None,
+    top_k: int | None,
+    seed: int | None,
+    rows: int,
+    tokens: int = BOS,
 ) -> Choice:
-    """Greedy without a temperature, else drawn. Raises `ValueError` for what cannot be meant."""
+    """Greedy without a temperature, else drawn, from `tokens` tokens.
+
+    Raises `ValueError` for what cannot be meant.
+    """
     if temperature is None:
         for flag, value in (("--top-k", top_k), ("--seed", seed)):
             if value is not None:
@@ -34,8 +41,8 @@ def make_choice(
             f"--temperature must be positive, got {temperature:g}; leave it out for the likeliest "
             "token"
         )
-    if top_k is not None and not 1 <= top_k <= BOS:
-        raise ValueError(f"--top-k must be from 1 to {BOS}, the number of bytes; got {top_k}")
+    if top_k is not None and not 1 <= top_k <= tokens:
+        raise ValueError(f"--top-k must be from 1 to {tokens}, the number of tokens; got {top_k}")
     return Drawn(temperature, top_k, seed or 0, rows)
 
 

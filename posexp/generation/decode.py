@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from posexp.data.tokens import BOS
+from posexp.data.tokenizer import BYTES, Tokenizer
 from posexp.generation.choice import Choice
 from posexp.model import Cache
 
@@ -24,19 +24,29 @@ def decode(
     steps: int,
     cache: Cache,
     device: torch.device | str = "cpu",
+    tokenizer: Tokenizer = BYTES,
 ) -> Iterator[Tensor]:
     """The next token (B,) of every prompt, `steps` times. Prompts may differ in length.
 
-    `model` takes tokens (B, T), `real` and `cache`, and gives logits (B, T, V). BOS is never
-    chosen: no model learns to predict it.
+    `model` takes tokens (B, T), `real` and `cache`, and gives logits (B, T, V). Only tokens of
+    `tokenizer` are chosen, and never BOS: no model learns to predict it.
     """
     tokens, real = padded(prompts, device)
     logits = model(tokens, real=real, cache=cache)
     for step in range(steps):
-        chosen = choose(logits[:, -1, :BOS])
+        chosen = choose(_choosable(logits[:, -1], tokenizer))
         yield chosen
         if step + 1 < steps:
             logits = model(chosen[:, None], cache=cache)
+
+
+def _choosable(logits: Tensor, tokenizer: Tokenizer) -> Tensor:
+    last = tokenizer.vocabulary - 1
+    if tokenizer.bos == last:
+        return logits[:, :last]
+    logits = logits[:, : last + 1].clone()
+    logits[:, tokenizer.bos] = -torch.inf
+    return logits
 
 
 def padded(prompts: Sequence[np.ndarray], device: torch.device | str) -> tuple[Tensor, Tensor]:

@@ -46,10 +46,11 @@ class JobPlan:
         return 3 * 4 * self.parameters
 
 
-def make_model(config: Mapping[str, Any]) -> Transformer:
+def make_model(config: Mapping[str, Any], tokens: int = VOCABULARY) -> Transformer:
     """The transformer of a resolved config, its weights not yet drawn.
 
-    Raises `ValueError` or `PluginError` for what cannot work.
+    `tokens` is the number of ids of the tokenizer, BOS included; by default that of bytes. Raises
+    `ValueError` or `PluginError` for what cannot work.
     """
     sizes = ModelConfig(**config["model"])
     context_length = config["trainer"]["context_length"]
@@ -59,14 +60,14 @@ def make_model(config: Mapping[str, Any]) -> Transformer:
             f"{config['scheme']['name']} defines {scheme.max_length} positions, fewer than "
             f"trainer.context_length={context_length}"
         )
-    scheme = with_span(scheme, config["span"]["window"])
-    vocabulary = Objective.of(config).vocabulary(VOCABULARY)
+    scheme = with_span(scheme, config["span"].get("window"), config["span"].get("chunk"))
+    vocabulary = Objective.of(config).vocabulary(tokens)
     return Transformer(sizes, scheme, vocabulary, context_length)
 
 
-def build_model(config: Mapping[str, Any]) -> Transformer:
-    """The transformer of a resolved config with its initial weights."""
-    model = make_model(config)
+def build_model(config: Mapping[str, Any], tokens: int = VOCABULARY) -> Transformer:
+    """The transformer of a resolved config with its initial weights; `tokens` as above."""
+    model = make_model(config, tokens)
     init_weights(model, config["seed_init"])
     return model
 
@@ -94,8 +95,11 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     first_start(config["data"]["bos"])  # raises for an unknown rule
     check_objective(config)
     with torch.device("meta"):
-        model = make_model(config)
+        make_model(config)  # before the corpus, which may take long
     corpus = load_corpus(config["data"])
+    with torch.device("meta"):
+        model = make_model(config, corpus.tokenizer.vocabulary)
+    check_vocabulary(config, corpus.tokenizer.vocabulary)
     if trainer["val_every"] is not None and not corpus.split("val"):
         raise ValueError(
             f"corpus {corpus.name} has no val split to look at every {trainer['val_every']} steps; "
@@ -116,9 +120,19 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     )
 
 
+def check_vocabulary(config: Mapping[str, Any], tokens: int) -> None:
+    """Raise `ValueError` where the embedding is too small for `tokens` ids, and MASK's if any."""
+    given, needed = config["model"].get("vocabulary"), Objective.of(config).vocabulary(tokens)
+    if given is not None and given < needed:
+        raise ValueError(
+            f"model.vocabulary={given} is fewer than the ids of the tokenizer, {needed}; nearest "
+            f"valid: {needed}, or null"
+        )
+
+
 def check_span(span: Mapping[str, Any]) -> None:
     """Raise `ValueError` where the span's name and its window say different things."""
-    window = span["window"]
+    window = span.get("window")
     if span["name"] == "full" and window is not None:
         raise ValueError(
             f"span=full sees every key, so span.window={window} does not go with it; use "
@@ -126,6 +140,8 @@ def check_span(span: Mapping[str, Any]) -> None:
         )
     if span["name"] == "sliding" and window is None:
         raise ValueError("span=sliding needs span.window, the number of visible keys; or span=full")
+    if span["name"] == "chunked" and span["chunk"] is None:
+        raise ValueError("span=chunked needs span.chunk, the positions of a chunk; or span=full")
 
 
 def count_parameters(module: torch.nn.Module | PositionScheme) -> int:

@@ -67,7 +67,8 @@ class WindowsDataModule(pl.LightningDataModule):
         return self._masked(windows) if task is None else PlantedWindows(windows, task)
 
     def _masked(self, windows: TrainingWindows) -> Dataset:
-        masking = Masking.of(self.config)
+        tokenizer = self.corpus.tokenizer
+        masking = Masking.of(self.config, tokenizer.bos, tokenizer.vocabulary)
         return windows if masking is None else MaskedWindows(windows, masking)
 
     def _windows(self, split: str, seed: int, size: int) -> TrainingWindows:
@@ -77,4 +78,5 @@ class WindowsDataModule(pl.LightningDataModule):
             seed_data=seed,
             bos=self.config["data"]["bos"],
             size=size,
+            token=self.corpus.tokenizer.bos,
         )

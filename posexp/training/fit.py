@@ -93,7 +93,7 @@ def fit(
     )
     finished = trainer.global_step >= settings["max_steps"]
     return Fitted(
-        model=whole_model(module, config),
+        model=whole_model(module, config, corpus.tokenizer.vocabulary),
         first_step=trainer.global_step - progress.steps,
         step=trainer.global_step,
         seconds=progress.seconds,
@@ -117,14 +117,17 @@ def make_strategy(settings: Mapping[str, Any]) -> Strategy | str:
     )
 
 
-def whole_model(module: LanguageModule, config: Mapping[str, Any]) -> Transformer:
-    """The transformer to evaluate on rank 0. Every rank calls it: sharded weights are gathered."""
+def whole_model(module: LanguageModule, config: Mapping[str, Any], tokens: int) -> Transformer:
+    """The transformer to evaluate on rank 0. Every rank calls it: sharded weights are gathered.
+
+    `tokens` as for `make_model`.
+    """
     if not module.sharded:
         return module.model
     weights = gather(module.model)
     if not module.trainer.is_global_zero:
         return module.model
-    model = make_model(config)
+    model = make_model(config, tokens)
     model.load_state_dict(weights)
     return model
 

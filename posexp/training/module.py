@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytorch_lightning as pl
 import torch
 import torch.nn.functional as F
@@ -34,16 +35,22 @@ class LanguageModule(pl.LightningModule):
     token counts once, however tokens are spread over micro-batches. Lightning has by then divided
     by the number of micro-batches, and DDP or FSDP2 by the number of ranks; both are undone.
 
-    `provenance` is stored in every checkpoint: the config, versions and fingerprints.
+    `provenance` is stored in every checkpoint: the config, versions and fingerprints. `token_bytes`
+    (V,) are the bytes of text of each token; without them every token counts as one.
     """
 
     def __init__(
-        self, model: Transformer, config: Mapping[str, Any], provenance: Mapping[str, Any]
+        self,
+        model: Transformer,
+        config: Mapping[str, Any],
+        provenance: Mapping[str, Any],
+        token_bytes: np.ndarray | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self.config = config
         self.provenance = dict(provenance)
+        self._token_bytes = None if token_bytes is None else torch.from_numpy(token_bytes)
         self.diverged = False
         self._loss_sum: Tensor | float = 0.0
         self._tokens: Tensor | int = 0
@@ -91,18 +98,21 @@ class LanguageModule(pl.LightningModule):
             self.trainer.should_stop = True
 
     def validation_step(self, batch: Mapping[str, Tensor], batch_idx: int) -> None:
-        """Bits per byte over the validation windows, a mean over all their target tokens."""
+        """Bits per byte over the validation windows, by all their target tokens."""
         loss, tokens = summed_loss(self.model, batch)
         self._val_sum += loss.double()
-        self._val_tokens += tokens
+        if self._token_bytes is not None:
+            targets = batch["targets"][batch["targets"] != IGNORED].cpu()
+            tokens = self._token_bytes[targets].sum()
+        self._val_bytes += int(tokens)
 
     def on_validation_epoch_start(self) -> None:
         self._val_sum = torch.zeros((), dtype=torch.float64, device=self.device)
-        self._val_tokens = 0
+        self._val_bytes = 0
 
     def on_validation_epoch_end(self) -> None:
         # Every rank reads every window, so there is nothing to reduce.
-        nats = self._val_sum / max(1, int(self._val_tokens))
+        nats = self._val_sum / max(1, self._val_bytes)
         self.log("val/bits_per_byte", (nats / math.log(2)).float(), prog_bar=True)
 
     def configure_optimizers(self) -> Any:

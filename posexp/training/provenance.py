@@ -9,8 +9,9 @@ from typing import Any
 
 from posexp.data.documents import Corpus
 from posexp.data.masking import Masking
+from posexp.data.recorded import record_of
+from posexp.data.tokenizer import BYTES, check_tokenizer
 from posexp.model import Transformer
-from posexp.model.attention import logit_scale
 from posexp.objective import Objective
 from posexp.tracking.agent import run_of_agent
 from posexp.training.build import count_parameters
@@ -19,23 +20,31 @@ from posexp.training.plugins import check_plugins, record_plugins, recorded_plug
 LIBRARIES = ("posexp", "torch", "pytorch-lightning", "hydra-core", "wandb")
 
 
-def make_provenance(config: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
-    """Plain values only: it goes into JSON and into every checkpoint."""
-    name, masking = config["scheme"]["name"], Masking.of(config)
+def make_provenance(config: Mapping[str, Any], corpus: Corpus | None) -> dict[str, Any]:
+    """Plain values only: it goes into JSON and into every checkpoint.
+
+    `corpus` is None for weights that were not trained here.
+    """
+    name, tokenizer = config["scheme"]["name"], BYTES if corpus is None else corpus.tokenizer
+    masking = Masking.of(config, tokenizer.bos, tokenizer.vocabulary)
     plugins = record_plugins([config])
     return {
         "config": config,
         "run_id": run_of_agent() or secrets.token_hex(4),
         "plugin": {"scheme": name, **plugins["scheme"][name]},
         "plugins": plugins,
-        "corpus": {"name": corpus.name, "fingerprint": corpus.fingerprint},
+        "corpus": corpus and {"name": corpus.name, "fingerprint": corpus.fingerprint},
+        "tokenizer": tokenizer.record(),
         "mask_token": None if masking is None else masking.token,
         "versions": {library: version(library) for library in LIBRARIES},
     }
 
 
 def check_corpus(provenance: Mapping[str, Any], corpus: Corpus) -> None:
-    """Raise `ValueError` if `corpus` is not the one that was trained on."""
+    """Raise `ValueError` if `corpus` or its tokenizer is not the one that was trained on."""
+    check_tokenizer(record_of(provenance), corpus.tokenizer, "the checkpoint")
+    if provenance["corpus"] is None:  # not trained here
+        return
     then = provenance["corpus"]["fingerprint"]
     if corpus.fingerprint != then:
         raise ValueError(
@@ -67,8 +76,8 @@ def record_facts(
     """One flat row of everything that differs silently between papers."""
     kernels = list(dict.fromkeys(kernel.name for kernel in model.kernels))
     scales = dict.fromkeys(
-        logit_scale(model.scheme.for_layer(i), model.dims.d_head)
-        for i in range(model.dims.n_layers)
+        block.attention.logit_scale(model.config, model.scheme.for_layer(i))
+        for i, block in enumerate(model.blocks)
     )
     facts = {
         "objective": Objective.of(config).name,
@@ -90,6 +99,7 @@ def record_facts(
         "precision": config["trainer"]["precision"],
         "kernel": " ".join(kernels),
         "bos": config["data"]["bos"],
+        "tokenizer": record_of(provenance)["identity"],
         "corpus": provenance["corpus"]["name"],
         "corpus_fingerprint": provenance["corpus"]["fingerprint"],
         "plugin": f"{provenance['plugin']['distribution']} {provenance['plugin']['version']}",

@@ -33,6 +33,11 @@ def check_task(config: Mapping[str, Any], corpus: Corpus) -> None:
     if task is None:
         return
     name = config["task"]["name"]
+    if not corpus.tokenizer.is_bytes:
+        raise ValueError(
+            f"task={name} writes bytes, and the tokens of corpus {corpus.name} are those of "
+            f"{corpus.tokenizer.identity}; set data.tokenizer=bytes, or task=none"
+        )
     try:
         if not 0 <= task.share < 1:
             raise ValueError(f"{name}: share must be in [0, 1), got {task.share}")

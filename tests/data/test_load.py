@@ -61,9 +61,16 @@ def test_a_home_directory_is_expanded(write, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"name": "austin"}, "no corpus 'austin' .*'austen'.*austen, shakespeare, text"),
+        ({"name": "austin"}, "no corpus 'austin' .*'austen'.*austen, shakespeare, text, hf, bin"),
         ({"name": None}, "no corpus None"),
-        ({"name": "austen", "path": "x.txt"}, "data.path is for data=text alone"),
+        ({"name": "austen", "path": "x.txt"}, "data.path is not for data=austen, which comes"),
+        ({"name": "hf"}, "data=hf needs data.path"),
+        ({"name": "austen", "tokenizer": "bite"}, "no tokenizer bite.*bytes, bpe, or the path"),
+        ({"name": "austen", "vocabulary": 300}, "data.vocabulary=300 is for data.tokenizer=bpe"),
+        (
+            {"name": "austen", "tokenizer": "bpe", "vocabulary": 100},
+            "data.vocabulary=100 is too small for a BPE",
+        ),
         ({"name": "text", "path": None}, "data=text needs data.path"),
         ({"name": "text", "path": ""}, "data=text needs data.path"),
         ({"name": "text"}, "data=text needs data.path"),
@@ -77,3 +84,36 @@ def test_a_bad_config_is_one_clear_error(data, message):
 def test_an_error_of_the_split_names_the_path(write):
     with pytest.raises(ValueError, match=r"tiny\.txt: document 'tiny.txt' is too short"):
         load_corpus({"name": "text", "path": write("tiny.txt", "ab")})
+
+
+def test_every_tokenizer_has_the_same_text_in_the_same_splits(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("POSEXP_CACHE", str(tmp_path / "cache"))
+    path = write("mine.txt", "One line of text, and \u00e9.\n\n" * 200)
+    data = {"name": "text", "path": str(path)}
+    plain = load_corpus(data)
+    merged = load_corpus(data | {"tokenizer": "bpe", "vocabulary": 280})
+    assert [d.id for d in merged.documents] == [d.id for d in plain.documents]
+    for a, b in zip(plain.documents, merged.documents, strict=True):
+        assert merged.tokenizer.decode(b.tokens).decode() == decode(a.tokens)
+        assert merged.tokenizer.token_bytes[b.tokens].sum() == len(a) > 2 * len(b)
+    assert merged.fingerprint != plain.fingerprint
+
+
+def test_a_tokenizer_that_changes_the_text_names_the_document(write, tmp_path):
+    from tokenizers import Tokenizer, normalizers
+
+    from posexp.data.bpe import train_bpe
+
+    library = Tokenizer.from_str(train_bpe([b"text " * 9], 260).decode())
+    library.normalizer = normalizers.Lowercase()
+    library.save(str(tmp_path / "lower.json"))
+    data = {"name": "text", "tokenizer": str(tmp_path / "lower.json")}
+    lines = "\n".join(json.dumps({"text": text}) for text in ("small", "Large", "tiny"))
+    with pytest.raises(ValueError, match=r"document 'a.jsonl:2': .*lower.json does not keep"):
+        load_corpus(data | {"path": write("a.jsonl", lines)})
+
+
+def test_text_may_be_in_another_column(write):
+    lines = "\n".join(json.dumps({"content": f"text {n}", "text": 7}) for n in range(9))
+    corpus = load_corpus({"name": "text", "path": write("a.jsonl", lines), "column": "content"})
+    assert decode(corpus.documents[8].tokens) == "text 8"

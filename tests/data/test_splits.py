@@ -1,9 +1,10 @@
 import hashlib
 
+import numpy as np
 import pytest
 
-from posexp.data.documents import Document
-from posexp.data.splits import assign_splits
+from posexp.data.documents import SPLITS, Document
+from posexp.data.splits import HeldOut, assign_splits, digest, stream_splits
 from posexp.data.tokens import decode, encode
 
 
@@ -112,3 +113,38 @@ def test_the_cut_of_every_short_text_is_whole_or_refused():
         else:
             assert "".join(texts(pieces).values()) == "é" * n
             assert all(len(p) for p in pieces)
+
+
+@pytest.mark.parametrize("count", [3, 4, 9, 20, 101])
+@pytest.mark.parametrize("longest", [0, 1, 2])
+def test_held_out_documents_are_the_same_by_their_digests_alone(count, longest):
+    documents = [unsplit("x" * (9 if i == longest else 5), f"doc{i}") for i in range(count)]
+    digests = np.array([digest(d.id) for d in documents], dtype=np.uint64)
+    rule = HeldOut.of(np.sort(digests), digest(f"doc{longest}"))
+    assert [SPLITS[code] for code in rule.codes(digests)] == [
+        d.split for d in assign_splits(documents)
+    ]
+
+
+def test_a_digest_is_the_beginning_of_the_hash():
+    assert f"{digest('doc7'):016x}" == hashlib.sha256(b"doc7").hexdigest()[:16]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_stream_of_few_documents_is_cut_as_a_list_is(count):
+    documents = [unsplit("a b " * 100, str(n)) for n in range(count)]
+    found, expected = list(stream_splits(documents)), assign_splits(documents)
+    assert [(d.id, d.split, decode(d.tokens)) for d in found] == [
+        (d.id, d.split, decode(d.tokens)) for d in expected
+    ]
+
+
+def test_a_stream_of_many_keeps_what_it_has_and_is_not_read_ahead():
+    documents = [unsplit("text", f"doc{i}") for i in range(9)]
+    assert list(stream_splits(documents)) == documents
+    given = [Document(str(n), "", "test", encode("x")) for n in range(9)]
+    assert list(stream_splits(given)) == given
+    stream = stream_splits([*given, unsplit("y", "b")])
+    assert [next(stream).id for _ in range(9)] == [d.id for d in given]
+    with pytest.raises(ValueError, match=r"'b' has no split, but '0' has one \(test\)"):
+        next(stream)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from posexp.evaluation.curve import position_buckets, position_curve
+from posexp.evaluation.losses import Scored
 
 
 @pytest.mark.parametrize(
@@ -21,22 +22,22 @@ def test_buckets_are_log_spaced():
     assert len(edges) < 25
 
 
-def test_a_bucket_is_the_mean_over_its_positions_and_all_windows():
+def test_a_bucket_is_the_nats_of_its_positions_by_their_bytes_over_all_windows():
     losses = np.random.default_rng(0).random((5, 64))
-    rows = position_curve(losses, 64, 16)
+    sizes = np.random.default_rng(1).integers(1, 6, (5, 64))
+    rows = position_curve(Scored(losses, sizes), 64, 16)
     for row in rows:
-        part = [
-            losses[w, i] / np.log(2) for w in range(5) for i in range(row["first"], row["last"] + 1)
-        ]
-        assert row["count"] == len(part)
-        assert row["bits_per_byte"] == pytest.approx(sum(part) / len(part))
+        places = [(w, i) for w in range(5) for i in range(row["first"], row["last"] + 1)]
+        assert row["count"] == len(places)
+        bits = sum(losses[place] for place in places) / np.log(2)
+        assert row["bits_per_byte"] == pytest.approx(bits / sum(sizes[place] for place in places))
     assert sum(row["count"] for row in rows) == losses.size
 
 
 def test_p44_buckets_without_finite_losses_are_null():
     losses = np.ones((2, 64))
     losses[1, 40] = np.nan
-    rows = position_curve(losses, 64, 16)
+    rows = position_curve(Scored(losses, np.ones((2, 64), int)), 64, 16)
     null = [row for row in rows if row["bits_per_byte"] is None]
     assert [(row["first"] <= 40 <= row["last"]) for row in null] == [True]
     assert all(

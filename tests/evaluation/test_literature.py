@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from posexp.evaluation.literature import literature_row, sliding_losses, stride_of
-from posexp.evaluation.losses import LossRunner
+from posexp.evaluation.losses import LossRunner, Scored
 from posexp.evaluation.tiles import sampled_tiles, tile_losses
 
 BOS = 256
@@ -10,9 +10,9 @@ BOS = 256
 
 def both(model, documents, length, count, bos="window"):
     runner = LossRunner(model, bos, 64)
-    starts = sampled_tiles(documents, [0, 2], length, count)
+    starts = sampled_tiles(documents, 64, length, count)
     tiles = tile_losses(runner, documents, starts, length=length, scored=length)
-    return tiles, sliding_losses(runner, documents, [0, 2], length, count, tiles)
+    return tiles, sliding_losses(runner, documents, 64, length, count, tiles)
 
 
 @pytest.mark.parametrize("bos", ["window", "none"])
@@ -34,7 +34,7 @@ def test_with_windows_enough_both_equal_a_loop_over_the_whole_split(
             sliding += [loss(x, first, i) for i in range(length - stride, length)]
             if (first - 1) % length == 0:
                 whole += [loss(x, first, i) for i in range(length)]
-    tiles, halves = both(model, documents, length, 1000, bos)
+    tiles, halves = (scored.nats for scored in both(model, documents, length, 1000, bos))
     assert (tiles.size, halves.size) == (len(whole), len(sliding))
     np.testing.assert_allclose(tiles.ravel(), whole, atol=1e-5)
     np.testing.assert_allclose(np.sort(halves.ravel()), np.sort(sliding), atol=1e-5)
@@ -43,7 +43,7 @@ def test_with_windows_enough_both_equal_a_loop_over_the_whole_split(
 def test_a_sample_runs_no_more_windows_than_asked(corpus, model):
     tiles, halves = both(model, corpus.split("test"), 8, 6)
     assert sum(batch for batch, _ in model.shapes) == 6
-    assert (halves == tiles[:, 4:]).all()
+    assert (halves.nats == tiles.nats[:, 4:]).all()
 
 
 def test_odd_lengths_and_length_one_have_a_stride():
@@ -52,7 +52,8 @@ def test_odd_lengths_and_length_one_have_a_stride():
 
 def test_rows():
     nats = np.full((3, 8), np.log(2))
-    row = literature_row(8, "ok", (nats, 2 * nats[:, 4:]))
+    ones, twos = np.ones((3, 8), int), np.full((3, 4), 2)
+    row = literature_row(8, "ok", (Scored(nats, ones), Scored(4 * nats[:, 4:], twos)))
     assert row == {"length": 8, "status": "ok", "non_overlapping": 1, "sliding": 2, "stride": 4}
     row = literature_row(8, "memory", None)
     assert row["non_overlapping"] is row["sliding"] is None
