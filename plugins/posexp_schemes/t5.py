@@ -64,6 +64,7 @@ class T5(PositionScheme):
         self.logit_scale = config.logit_scale
         self.per_direction = config.buckets if dims.causal else config.buckets // 2
         self.edges = _edges(self.per_direction, config.max_distance)
+        self.saturates_at = self.edges[-1]
         self.table = nn.Parameter(torch.zeros(config.buckets, dims.n_heads))
 
     def init_parameter(self, name: str, parameter: Tensor, generator: torch.Generator) -> None:

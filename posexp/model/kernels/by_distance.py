@@ -16,11 +16,15 @@ from posexp.scheme import PositionScheme
 
 @dataclass(frozen=True)
 class Table:
-    """The bias at the distances 1 - L .. L - 1, (H, 2L - 1), -inf outside `low` .. `high`."""
+    """The bias at the distances 1 - L .. L - 1, (H, 2L - 1), -inf outside `low` .. `high`.
+
+    From `saturation` on it is one bias, if that is not None.
+    """
 
     bias: Tensor
     low: int
     high: int
+    saturation: int | None
 
 
 class ByDistanceKernel:
@@ -44,8 +48,11 @@ class ByDistanceKernel:
         low, high = 0 if layout.causal else -reach, reach
         n = torch.arange(low, high + 1, device=layout.k_positions.device)
         outside = (length - 1 + low, length - 1 - high)
-        return Table(F.pad(scheme.distance_bias(n), outside, value=-torch.inf), low, high)
+        bias = F.pad(scheme.distance_bias(n), outside, value=-torch.inf)
+        one_far_side = layout.causal and scheme.window is None
+        return Table(bias, low, high, scheme.saturates_at if one_far_side else None)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, prepared: Table, dropout: float) -> Tensor:
         k, v = (for_query_heads(x, q.shape[1]) for x in (k, v))
-        return toeplitz(q, k, v, prepared.bias.to(exact(q)), prepared.low, prepared.high)[0]
+        bias = prepared.bias.to(exact(q))
+        return toeplitz(q, k, v, bias, prepared.low, prepared.high, prepared.saturation)[0]

@@ -24,15 +24,26 @@ from torch import Tensor
 BLOCK = 256
 #: Queries, keys and heads in a tile of the backward pass: what stays in the cache of a CPU core.
 TILE_QUERIES, TILE_KEYS, TILE_HEADS = 256, 1024, 2
+#: Keys beyond the saturation get a fused backward pass of their own in rows of so many times what a
+#: tile's queries see up to there; in shorter ones the second pass costs more than it saves.
+LONG = 8
 
 
 @torch.library.custom_op("posexp::toeplitz", mutates_args=())
 def toeplitz(
-    q: Tensor, k: Tensor, v: Tensor, table: Tensor, low: int, high: int
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    table: Tensor,
+    low: int,
+    high: int,
+    saturation: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(B, H, L, d) three times and (H, 2L - 1) -> out (B, H, L, d), log-sum-exp (B, H, L).
 
-    Distances outside low .. high are -inf in `table`, which is float32 (or float64 with q).
+    Distances outside low .. high are -inf in `table`, which is float32 (or float64 with q). With a
+    `saturation` attention is causal without a window, and all distances from there on share one
+    bias; the gradient of them all is given to the entry of `saturation`.
     """
     length = q.shape[2]
     reversed_k, reversed_v = k.flip(2), v.flip(2)
@@ -58,7 +69,7 @@ def toeplitz(
 
 
 @toeplitz.register_fake
-def _(q, k, v, table, low, high):
+def _(q, k, v, table, low, high, saturation=None):
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
     return out, q.new_empty(q.shape[:3], dtype=table.dtype)
 
@@ -74,6 +85,7 @@ def toeplitz_backward(
     logsumexp: Tensor,
     low: int,
     high: int,
+    saturation: int | None,
     for_table: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of q, k, v and the table; the last is zero unless `for_table`."""
@@ -81,6 +93,12 @@ def toeplitz_backward(
     dtype, exact = q.dtype, table.dtype
     rows = batch * heads
     table = table.contiguous()
+    far = None
+    if saturation is not None and length > max(saturation, LONG * (TILE_QUERIES + saturation)):
+        first_far = length - 1 + saturation
+        far = _far_gradients(grad, q, k, v, out, logsumexp - table[:, first_far, None], saturation)
+        table, high = table.clone(), saturation - 1
+        table[:, first_far:] = -torch.inf
 
     def flat(x: Tensor) -> Tensor:  # (B, H, L, ...) -> (B H, L, ...)
         return x.reshape(rows, length, -1)
@@ -121,29 +139,52 @@ def toeplitz_backward(
                 _add_product(grad_k[at, keys], grad_scores.mT, q[at, start:stop])
             last = first
     shape = (batch, heads, length, -1)
-    return (
-        grad_q.view(shape).to(dtype),
-        grad_k.view(shape).flip(2).to(dtype),
-        grad_v.view(shape).flip(2).to(dtype),
-        grad_table,
-    )
+    grads = (grad_q.view(shape), grad_k.view(shape).flip(2), grad_v.view(shape).flip(2))
+    if far is not None:
+        seen = (slice(saturation, None), slice(None, -saturation), slice(None, -saturation))
+        for total, part, where in zip(grads, far, seen, strict=True):
+            total[:, :, where] += part
+        # The gradients of a row's logits add up to zero.
+        grad_table[:, first_far] = -grad_table.sum(1)
+    return *(x.to(dtype) for x in grads), grad_table
 
 
 @toeplitz_backward.register_fake
-def _(grad, q, k, v, table, out, logsumexp, low, high, for_table):
+def _(grad, q, k, v, table, out, logsumexp, low, high, saturation, for_table):
     contiguous = torch.contiguous_format
     return tuple(torch.empty_like(x, memory_format=contiguous) for x in (q, k, v, table))
 
 
+def _far_gradients(
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, logsumexp: Tensor, distance: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What keys at `distance` and beyond give: causal attention, without a bias, of later queries.
+
+    Given the log-sum-exp over all keys, less their bias, it is a share of the whole gradient.
+    """
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        grad[:, :, distance:].contiguous(),
+        q[:, :, distance:],
+        k[:, :, :-distance],
+        v[:, :, :-distance],
+        out[:, :, distance:],
+        # The kernel reads it as it lies in memory: heads inside.
+        logsumexp[:, :, distance:].mT.contiguous().mT,
+        0.0,
+        True,
+        scale=1.0,
+    )
+
+
 def _setup_context(ctx, inputs, output) -> None:
-    q, k, v, table, ctx.low, ctx.high = inputs
+    q, k, v, table, *ctx.limits = inputs
     ctx.save_for_backward(q, k, v, table, *output)
 
 
 def _backward(ctx, grad: Tensor, _: Tensor | None) -> tuple:
     needed = ctx.needs_input_grad
-    grads = toeplitz_backward(grad, *ctx.saved_tensors, ctx.low, ctx.high, needed[3])
-    return *(g if n else None for g, n in zip(grads, needed, strict=False)), None, None
+    grads = toeplitz_backward(grad, *ctx.saved_tensors, *ctx.limits, needed[3])
+    return *(g if n else None for g, n in zip(grads, needed, strict=False)), None, None, None
 
 
 toeplitz.register_autograd(_backward, setup_context=_setup_context)

@@ -63,6 +63,31 @@ def test_gradcheck(monkeypatch):
     assert torch.autograd.gradcheck(function, (q, k, v, bias), fast_mode=True)
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("saturation", [1, 5, 63])
+def test_a_far_side_of_one_bias(monkeypatch, saturation, dtype):
+    monkeypatch.setattr(module, "LONG", 0)
+    monkeypatch.setattr(module, "TILE_QUERIES", 16)
+    length = 64
+    (q, k, v, bias), grad = inputs(length, 0, length - 1, dtype)
+    start = length - 1 + saturation
+    with torch.no_grad():
+        bias[:, start:] = bias[:, start : start + 1]
+    given = (q, k, v, bias)
+    out, _ = toeplitz(q, k, v, visible(bias, 0, length - 1), 0, length - 1, saturation)
+    found = [out, *torch.autograd.grad(out, given, grad)]
+
+    double = [x.detach().double().requires_grad_() for x in given]
+    expected = dense(*double[:3], visible(double[3], 0, length - 1))
+    wanted = [expected, *torch.autograd.grad(expected, double, grad.double())]
+    # One bias has one gradient.
+    wanted[4] = torch.cat((wanted[4][:, :start], wanted[4][:, start:].sum(1, keepdim=True)), 1)
+    found[4] = found[4][:, : wanted[4].shape[1]]
+    for got, want in zip(found, wanted, strict=True):
+        bound = TOLERANCE[dtype] * max(1.0, want.abs().max().item())
+        torch.testing.assert_close(got.double(), want, atol=bound, rtol=0)
+
+
 def test_the_operator_keeps_the_rules_of_torch():
     (q, k, v, bias), _ = inputs(6, 0, 5, torch.float32)
     table = visible(bias, 0, 5).detach().requires_grad_()
