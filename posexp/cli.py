@@ -115,7 +115,7 @@ def generate(arguments: Sequence[str]) -> int:
     parser.add_argument("--prompt", action="append", required=True, metavar="TEXT")
     parser.add_argument("--max-tokens", type=int, default=200, metavar="N", help="200 by default")
     parser.add_argument("--temperature", type=float, metavar="X", help="draw, instead of greedy")
-    parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest bytes")
+    parser.add_argument("--top-k", type=int, metavar="K", help="draw from the K likeliest tokens")
     parser.add_argument("--seed", type=int, metavar="S", help="of the draws, 0 by default")
     given = parser.parse_args(list(arguments))
     use_checkpoint_plugins(parser, given)

@@ -107,7 +107,7 @@ first if the checkpoint is not yours.
 """
 
 GENERATE = """\
-Let a checkpoint go on with a text, byte by byte from a cache: the likeliest byte, or with
+Let a checkpoint go on with a text, token by token from a cache: the likeliest one, or with
 --temperature one that is drawn. One prompt is written as it grows; several are decoded together.
 
   posexp generate runs/.../checkpoints/last.ckpt --prompt "It is a truth" --max-tokens 400
