@@ -46,11 +46,11 @@ class JobPlan:
         return 3 * 4 * self.parameters
 
 
-def make_model(config: Mapping[str, Any], tokens: int = VOCABULARY) -> Transformer:
+def make_model(config: Mapping[str, Any], tokens: int | None = None) -> Transformer:
     """The transformer of a resolved config, its weights not yet drawn.
 
-    `tokens` is the number of ids of the tokenizer, BOS included; by default that of bytes. Raises
-    `ValueError` or `PluginError` for what cannot work.
+    `tokens` is the number of ids of the tokenizer, BOS included; that of bytes where it is not
+    known. Raises `ValueError` or `PluginError` for what cannot work.
     """
     sizes = ModelConfig(**config["model"])
     context_length = config["trainer"]["context_length"]
@@ -61,11 +61,16 @@ def make_model(config: Mapping[str, Any], tokens: int = VOCABULARY) -> Transform
             f"trainer.context_length={context_length}"
         )
     scheme = with_span(scheme, config["span"].get("window"), config["span"].get("chunk"))
-    vocabulary = Objective.of(config).vocabulary(tokens)
+    vocabulary = Objective.of(config).vocabulary(VOCABULARY if tokens is None else tokens)
+    if tokens is not None and sizes.vocabulary is not None and sizes.vocabulary < vocabulary:
+        raise ValueError(
+            f"model.vocabulary={sizes.vocabulary} has no room for the {vocabulary} ids of the "
+            f"tokenizer; at least {vocabulary}, or null"
+        )
     return Transformer(sizes, scheme, vocabulary, context_length)
 
 
-def build_model(config: Mapping[str, Any], tokens: int = VOCABULARY) -> Transformer:
+def build_model(config: Mapping[str, Any], tokens: int | None = None) -> Transformer:
     """The transformer of a resolved config with its initial weights; `tokens` as above."""
     model = make_model(config, tokens)
     init_weights(model, config["seed_init"])
