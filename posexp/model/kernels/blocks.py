@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from posexp.model.kernels.kernel import exact
+from posexp.model.kernels.kernel import exact, exp_
 
 #: C, queries in a block.
 BLOCK = 32
@@ -45,8 +45,11 @@ class Band:
 
     def attend(self, v: Tensor, values: Tensor | None) -> tuple[Tensor, Tensor]:
         """v (H, L, d) -> out (H, L, d), log-sum-exp (H, L)."""
-        logsumexp = self.scores.logsumexp(-1, keepdim=True)
-        weights = (self.scores - logsumexp).exp_()
+        most = self.scores.amax(-1, keepdim=True)
+        weights = exp_(self.scores - most)
+        total = weights.sum(-1, keepdim=True)
+        logsumexp = most + total.log()
+        weights /= total
         out = weights @ windows(v, self.width)
         if values is not None:
             out = out + collect(weights, self.width) @ values[:, None]
@@ -66,7 +69,7 @@ class Band:
         merged log-sum-exp, (H, L) each.
         """
         grad, delta, logsumexp = (blocks(x if x.ndim == 3 else x[..., None]) for x in given)
-        weights = (self.scores - logsumexp).exp_()
+        weights = exp_(self.scores - logsumexp)
         if self.length % BLOCK:
             weights.flatten(1, 2)[:, self.length :] = 0
         grad_weights = grad @ windows(v, self.width).mT

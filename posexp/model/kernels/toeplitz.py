@@ -15,15 +15,18 @@ Dao et al. 2022, "FlashAttention", for the recomputation; S are its logits and P
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import torch
 from torch import Tensor
 
+from posexp.model.kernels.kernel import LOG2_E
+
 #: Queries in a block of the forward pass.
 BLOCK = 256
-#: Queries, keys and heads in a tile of the backward pass: what stays in the cache of a CPU core.
-TILE_QUERIES, TILE_KEYS, TILE_HEADS = 256, 1024, 2
+#: Queries, keys and scores in a tile of the backward pass: what stays in the cache of a CPU core.
+TILE_QUERIES, TILE_KEYS, TILE_SCORES = 256, 1024, 2 * 256 * 1024
 #: Keys beyond the saturation get a fused backward pass of their own in rows of so many times what a
 #: tile's queries see up to there; in shorter ones the second pass costs more than it saves.
 LONG = 8
@@ -100,15 +103,17 @@ def toeplitz_backward(
         table, high = table.clone(), saturation - 1
         table[:, first_far:] = -torch.inf
 
-    def flat(x: Tensor) -> Tensor:  # (B, H, L, ...) -> (B H, L, ...)
-        return x.reshape(rows, length, -1)
+    def flat(x: Tensor) -> Tensor:  # (B, H, L, ...) -> (H B, L, ...)
+        return x.transpose(0, 1).reshape(rows, length, -1)
 
     q, grad, k, v = flat(q), flat(grad), flat(k.flip(2)), flat(v.flip(2))
     delta = (grad.to(exact) * flat(out)).sum(-1, keepdim=True)
     one = table.new_ones(rows, length, 1)
     # With one more column the products give S - logsumexp and dP - delta at once, in float32: in
     # bfloat16 the rounding of a logit of 10 would be an error of 4 % in its weight.
-    q_wide = torch.cat((q.to(exact), -flat(logsumexp)), -1)
+    # And they are logarithms to base 2, see `exp_`.
+    q_wide = torch.cat((q.to(exact), -flat(logsumexp)), -1).mul_(LOG2_E)
+    table = table * LOG2_E
     grad_wide = torch.cat((grad.to(exact), -delta), -1)
     k_wide, v_wide = torch.cat((k.to(exact), one), -1), torch.cat((v.to(exact), one), -1)
 
@@ -121,32 +126,34 @@ def toeplitz_backward(
             first = max(first_seen, last - TILE_KEYS)
             keys = slice(length - last, length - first)
             bias = _bias(table, start, stop, first, last)
-            for row, head in product(range(0, rows, heads), range(0, heads, TILE_HEADS)):
-                of_head = slice(head, min(head + TILE_HEADS, heads))
-                at = slice(row + of_head.start, row + of_head.stop)  # of one sequence
+            size = max(1, TILE_SCORES // ((stop - start) * (last - first)))
+            for at, of_head in _rows_of_tiles(heads, batch, size):
                 weights = torch.baddbmm(
                     bias[of_head], q_wide[at, start:stop], k_wide[at, keys].mT
-                ).exp_()
+                ).exp2_()
                 grad_scores = torch.bmm(grad_wide[at, start:stop], v_wide[at, keys].mT)
                 grad_scores.mul_(weights)
                 if for_table:
+                    by_head = grad_scores if batch == 1 else grad_scores.sum(0, keepdim=True)
                     grad_table[of_head, _distances(start, stop, first, last, length)] += (
-                        diagonal_sums(grad_scores)
+                        diagonal_sums(by_head)
                     )
                 weights, grad_scores = weights.to(dtype), grad_scores.to(dtype)
                 _add_product(grad_v[at, keys], weights.mT, grad[at, start:stop])
                 _add_product(grad_q[at, start:stop], grad_scores, k[at, keys])
                 _add_product(grad_k[at, keys], grad_scores.mT, q[at, start:stop])
             last = first
-    shape = (batch, heads, length, -1)
-    grads = (grad_q.view(shape), grad_k.view(shape).flip(2), grad_v.view(shape).flip(2))
+    grad_q, grad_k, grad_v = (
+        x.view(heads, batch, length, -1).transpose(0, 1) for x in (grad_q, grad_k, grad_v)
+    )
+    grads = grad_q, grad_k.flip(2), grad_v.flip(2)
     if far is not None:
         seen = (slice(saturation, None), slice(None, -saturation), slice(None, -saturation))
         for total, part, where in zip(grads, far, seen, strict=True):
             total[:, :, where] += part
         # The gradients of a row's logits add up to zero.
         grad_table[:, first_far] = -grad_table.sum(1)
-    return *(x.to(dtype) for x in grads), grad_table
+    return *(x.to(dtype, memory_format=torch.contiguous_format) for x in grads), grad_table
 
 
 @toeplitz_backward.register_fake
@@ -188,6 +195,21 @@ def _backward(ctx, grad: Tensor, _: Tensor | None) -> tuple:
 
 
 toeplitz.register_autograd(_backward, setup_context=_setup_context)
+
+
+def _rows_of_tiles(heads: int, batch: int, size: int) -> Iterator[tuple[slice, slice]]:
+    """Up to `size` rows of (H B, ...), and their heads: one with its sequences, or all of one.
+
+    Sequences of one head share a bias as it is; heads times sequences would need copies of it.
+    """
+    if batch == 1:
+        for head in range(0, heads, size):
+            of_head = slice(head, min(head + size, heads))
+            yield of_head, of_head
+        return
+    for head, first in product(range(heads), range(0, batch, size)):
+        row = head * batch
+        yield slice(row + first, row + min(first + size, batch)), slice(head, head + 1)
 
 
 def diagonal_sums(tile: Tensor) -> Tensor:
