@@ -136,8 +136,8 @@ def save(tmp_path):
         kind, settings = CASES[case]
         # The library completes the dictionaries that it is given.
         config = getattr(transformers, f"{kind}Config")(**copy.deepcopy(settings | changes))
-        model_class = {"Gemma3Text": "Gemma3"}.get(kind, kind)
-        model = getattr(transformers, f"{model_class}ForCausalLM")(config).eval()
+        names = {"GPT2": "GPT2LMHeadModel", "Gemma3Text": "Gemma3ForCausalLM"}
+        model = getattr(transformers, names.get(kind, f"{kind}ForCausalLM"))(config).eval()
         randomise(model, seed)
         directory = tmp_path / f"{case}-{seed}"
         model.save_pretrained(directory)
