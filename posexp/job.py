@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from posexp import lifeline
 from posexp import status as status_file
 from posexp.data.documents import Corpus
 from posexp.data.load import load_corpus
+from posexp.data.recorded import keep_tokenizer, recorded_tokenizer
 from posexp.evaluation.trained import evaluate_trained
 from posexp.files import read_json, write_json
 from posexp.local import only
@@ -43,13 +45,16 @@ from posexp.training.provenance import (
     record_facts,
 )
 
-__all__ = ["JobPlan", "check_job", "main", "resolve_machine", "resume_job", "run_job"]
+__all__ = ["JobPlan", "check_job", "join_job", "main", "resolve_machine", "resume_job", "run_job"]
 
 COMPLETED, FAILED, INTERRUPTED = 0, 1, 130
 
 
 def run_job(directory: Path, config: Mapping[str, Any]) -> int:
-    """Run a resolved config from the start in `directory`, which must hold no earlier run."""
+    """Run a resolved config from the start in `directory`, which must hold no earlier run.
+
+    Of several processes the first calls it, or `resume_job`, and the others call `join_job`.
+    """
     if (directory / "provenance.json").exists():
         raise ValueError(
             f"{directory} already holds a run; go on with: {resume_command(directory)}"
@@ -57,10 +62,10 @@ def run_job(directory: Path, config: Mapping[str, Any]) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     corpus = load_corpus(config["data"])
     provenance = make_provenance(config, corpus)
-    if is_first_rank():
-        copy_plugins(directory, [config])
-        write_json(directory / "config.json", dict(config))
-        write_json(directory / "provenance.json", provenance)
+    copy_plugins(directory, [config])
+    keep_tokenizer(directory, corpus.tokenizer)
+    write_json(directory / "config.json", dict(config))
+    write_json(directory / "provenance.json", provenance)
     return _recorded(directory, config, corpus, provenance, checkpoint=None)
 
 
@@ -73,9 +78,7 @@ def resume_job(directory: Path) -> int:
     provenance = read_json(directory / "provenance.json")
     if provenance is None:
         raise ValueError(f"{directory} holds no run to go on with (no provenance.json)")
-    status = read_json(directory / "status.json") or {}
-    if status.get("status") in ("completed", "diverged"):
-        print(f"{directory} is already {status['status']}: nothing to do")
+    if _has_ended(directory):
         return COMPLETED
     config = provenance["config"]
     with only(copies(directory, recorded_plugins(provenance)["files"])):
@@ -84,12 +87,43 @@ def resume_job(directory: Path) -> int:
                 f"warning: {change}: equality with an uninterrupted run is not promised",
                 file=sys.stderr,
             )
-        corpus = load_corpus(config["data"])
+        corpus = load_corpus(config["data"], recorded_tokenizer(directory, provenance))
         check_corpus(provenance, corpus)
         checkpoint = newest_checkpoint(directory)
-        if is_first_rank():
-            keep_metrics(directory)
+        keep_metrics(directory)
         return _recorded(directory, config, corpus, provenance, checkpoint)
+
+
+def join_job(directory: Path) -> int:
+    """Train beside the first rank, which alone writes, and checks what there was before.
+
+    Its provenance.json may come before this process looks or after: only the tokenizer is taken
+    from it, which is the same either way.
+    """
+    if _has_ended(directory):
+        return COMPLETED
+    config = _given_config(directory)
+    with only(copies(directory)):
+        known = read_json(directory / "provenance.json")
+        tokenizer = None if known is None else recorded_tokenizer(directory, known)
+        corpus = load_corpus(config["data"], tokenizer)
+        provenance = make_provenance(config, corpus)
+        # No new one can come in between: to save, the first rank waits for this one.
+        return _recorded(directory, config, corpus, provenance, newest_checkpoint(directory))
+
+
+def _has_ended(directory: Path) -> bool:
+    status = status_file.read_status(directory)["status"]
+    if status in status_file.ENDED and is_first_rank():
+        print(f"{directory} is already {status}: nothing to do")
+    return status in status_file.ENDED
+
+
+def _given_config(directory: Path) -> dict[str, Any]:
+    config = read_json(directory / "config.json")
+    if config is None:
+        raise ValueError(f"{directory} holds no config.json")
+    return config
 
 
 def _recorded(
@@ -108,8 +142,10 @@ def _recorded(
             status_file.record_rank(directory, int(os.environ["RANK"]), error)
 
     record("running", None)
+    alive = status_file.signs_of_life(directory) if is_first_rank() else nullcontext()
     try:
-        ended = _train_and_evaluate(directory, config, corpus, provenance, checkpoint)
+        with alive:
+            ended = _train_and_evaluate(directory, config, corpus, provenance, checkpoint)
     except Exception as error:
         traceback.print_exc()
         record("failed", FAILED, f"{type(error).__name__}: {error}")
@@ -141,11 +177,13 @@ def _train_and_evaluate(
         f"precision {trainer['precision']} on {trainer['accelerator']} "
         f"({trainer['devices']} device(s), {trainer['threads']} thread(s))"
     )
-    model = build_model(config)
+    tokenizer = corpus.tokenizer
+    model = build_model(config, tokenizer.vocabulary)
     loggers = make_loggers(directory, config, provenance["run_id"]) if is_first_rank() else []
     returncode, status, error = FAILED, "failed", None
     try:
-        module = LanguageModule(model, config, provenance)
+        token_bytes = None if tokenizer.is_bytes else tokenizer.token_bytes
+        module = LanguageModule(model, config, provenance, token_bytes)
         fitted = fit(module, corpus, config, directory, loggers, checkpoint)
         training = training_record(config, fitted)
         log_training(loggers, training, fitted.step)
@@ -223,11 +261,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run or go on with the job whose directory holds `config.json`."""
     directory = Path((sys.argv[1:] if arguments is None else arguments)[0])
     try:
+        if not is_first_rank():
+            return join_job(directory)
         if (directory / "provenance.json").exists():
             return resume_job(directory)
-        config = read_json(directory / "config.json")
-        if config is None:
-            raise ValueError(f"{directory} holds no config.json")
+        config = _given_config(directory)
         with only(copies(directory)):
             return run_job(directory, config)
     except (ValueError, PluginError) as error:

@@ -1,13 +1,19 @@
 """How a job stands, as its status.json says: written by the job, and by what started it.
 
 `status` is running, completed, diverged, failed or interrupted; `attempts` counts the starts, and
-`seconds` is the duration of the last. Times are UTC.
+`seconds` is the duration of the last. Times are UTC. While the job runs on `host`, the file's time
+of change says when it last gave a sign of life.
 """
 
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +22,7 @@ from posexp.files import write_json
 
 ENDED = ("completed", "diverged")
 RANK_FILE = ".failed_rank"
+BEAT = 30.0  # seconds between signs of life
 
 NEVER_STARTED: dict[str, Any] = {
     "status": "not started",
@@ -38,8 +45,43 @@ def begin(directory: Path, **facts: Any) -> int:
     failed_rank(directory)  # of an attempt that nobody saw the end of
     attempts = read_status(directory).get("attempts", 0) + 1
     started = {"status": "running", "attempts": attempts, "started": now(), "ended": None}
+    facts["host"] = socket.gethostname()
     write_json(directory / "status.json", NEVER_STARTED | started | facts)
     return attempts
+
+
+@contextmanager
+def signs_of_life(directory: Path) -> Iterator[None]:
+    """Touch status.json now and then meanwhile, for other machines: locks may not reach them."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            with suppress(OSError):
+                os.utime(directory / "status.json")
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def last_sign(directory: Path) -> tuple[str, float] | None:
+    """The other machine that a job says it runs on, and the seconds since its last sign of life.
+
+    None for a job of this machine, where its lock tells, and for one that does not run.
+    """
+    status = read_status(directory)
+    host = status.get("host")
+    if status["status"] != "running" or host in (None, socket.gethostname()):
+        return None
+    with suppress(OSError):
+        changed = (directory / "status.json").stat().st_mtime
+        return host, max(0.0, time.time() - changed)
+    return None
 
 
 def record(directory: Path, status: str, returncode: int | None, error: str | None = None) -> None:

@@ -208,3 +208,34 @@ def test_main_runs_a_directory_and_records_what_is_wrong_with_it(make_config, tm
     (job / "config.json").write_text(json.dumps(make_config()))
     assert main([str(job)]) == COMPLETED
     assert main([str(job)]) == COMPLETED  # and finds nothing to do
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_another_rank_joins_and_writes_nothing(make_config, tmp_path, monkeypatch, written):
+    """It may look before the first rank has written its record, or after: the same either way."""
+    config = make_config()
+    directory = tmp_path / "job"
+    run_job(directory, config)
+    (directory / "status.json").unlink()
+    if not written:
+        (directory / "provenance.json").unlink()
+    before = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    joined = []
+    monkeypatch.setattr("posexp.job._recorded", lambda *given: joined.append(given) or COMPLETED)
+    monkeypatch.setenv("RANK", "1")
+    assert main([str(directory)]) == COMPLETED
+    ((_, its_config, _, _, checkpoint),) = joined
+    assert its_config == config
+    assert checkpoint == directory / LAST
+    after = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_another_rank_of_a_job_that_has_ended_has_nothing_to_do(
+    make_config, tmp_path, monkeypatch, capsys
+):
+    run_job(tmp_path / "job", make_config())
+    capsys.readouterr()
+    monkeypatch.setenv("RANK", "1")
+    assert main([str(tmp_path / "job")]) == COMPLETED
+    assert capsys.readouterr().out == ""

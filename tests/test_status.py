@@ -1,6 +1,17 @@
 import json
+import os
+import time
 
-from posexp.status import begin, failed_rank, read_status, record, record_rank
+from posexp import status
+from posexp.status import (
+    begin,
+    failed_rank,
+    last_sign,
+    read_status,
+    record,
+    record_rank,
+    signs_of_life,
+)
 
 
 def test_attempts_are_counted_and_facts_stay(tmp_path):
@@ -36,3 +47,32 @@ def test_the_rank_that_failed_first_is_the_cause(tmp_path):
     record(tmp_path, "failed", 1, "rank 0 was first")
     record_rank(tmp_path, 1, "the connection broke")
     assert failed_rank(tmp_path) is None
+
+
+def test_a_job_gives_signs_of_life_as_long_as_it_lives(tmp_path, monkeypatch):
+    monkeypatch.setattr(status, "BEAT", 0.01)
+    begin(tmp_path)
+    path = tmp_path / "status.json"
+    with signs_of_life(tmp_path):
+        for _ in range(2):
+            os.utime(path, (1, 1))
+            while path.stat().st_mtime == 1:
+                time.sleep(0.01)
+    os.utime(path, (1, 1))
+    time.sleep(0.1)
+    assert path.stat().st_mtime == 1
+
+
+def test_the_last_sign_is_of_a_job_that_runs_on_another_machine(tmp_path, monkeypatch):
+    assert last_sign(tmp_path) is None
+    begin(tmp_path)
+    assert last_sign(tmp_path) is None  # of this machine
+    monkeypatch.setattr(status.socket, "gethostname", lambda: "node7")
+    begin(tmp_path)
+    monkeypatch.undo()
+    os.utime(tmp_path / "status.json", (0, time.time() - 40))
+    host, seconds = last_sign(tmp_path)
+    assert host == "node7"
+    assert seconds >= 40
+    record(tmp_path, "interrupted", 130)
+    assert last_sign(tmp_path) is None
