@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from posexp.sweep.errors import DirectoryInUseError
-from posexp.sweep.jobs import Job
-from posexp.sweep.locks import is_held, sweep_lock
+from posexp.sweep.jobs import Job, is_at_work
+from posexp.sweep.locks import sweep_lock
 from posexp.sweep.record import is_sweep, read_sweep
 from posexp.sweep.units import size
 
@@ -43,7 +43,7 @@ def clean(directory: Path, delete: bool = False) -> list[Leftover]:
     """
     jobs = read_sweep(directory)
     with sweep_lock(directory) if is_sweep(directory) else contextlib.nullcontext():
-        at_work = [job.name for job in jobs if is_held(job.log)]
+        at_work = [job.name for job in jobs if is_at_work(job.directory)]
         if at_work:
             raise DirectoryInUseError(f"{directory}: {', '.join(at_work)} is still at work")
         found = [leftover for job in jobs for leftover in leftovers(job)]

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from posexp.status import ENDED, now, read_status
+from posexp.status import ENDED, last_sign, now, read_status
 from posexp.sweep.locks import is_held
+from posexp.sweep.units import duration
 
 __all__ = ["ENDED", "Job", "job_state", "last_line", "last_traceback", "read_status"]
 
@@ -17,6 +18,9 @@ TRACEBACK_LINES = 30
 ATTEMPT = "==== attempt "
 #: What is known of a job that says it runs while no process does.
 VANISHED = "its process vanished: killed along with the launcher, or the machine stopped"
+#: Seconds without a sign of life after which a job on another machine is taken for dead. Its signs
+#: are seen here up to a minute late, by a clock that may be another.
+SILENCE = 180.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,16 +67,42 @@ def job_state(directory: Path, sweep_is_running: bool = False) -> dict[str, Any]
     """status.json, and what it cannot say itself.
 
     A job that says it runs while no process does is interrupted; one without a status is queued
-    while its sweep runs.
+    while its sweep runs. `last_sign` is the seconds since one on another machine gave any.
     """
     found = read_status(directory)
-    if found["status"] == "running" and not is_held(directory / LOG):
+    if found["status"] == "running" and not is_at_work(directory):
         found = read_status(directory)  # it may have ended between the two looks
         if found["status"] == "running":
-            found |= {"status": "interrupted", "error": VANISHED}
+            found |= {"status": "interrupted", "error": _vanished(directory)}
+    sign = last_sign(directory)
+    found["last_sign"] = sign[1] if found["status"] == "running" and sign is not None else None
     if found["status"] == "not started" and sweep_is_running:
         found["status"] = "queued"
     return found
+
+
+def is_at_work(directory: Path) -> bool:
+    """Whether a process trains in `directory`.
+
+    It holds the lock of the log here, or has given a sign of life lately on another machine: on
+    some file systems, locks do not reach from one to the other.
+    """
+    return is_held(directory / LOG) or works_elsewhere(directory) is not None
+
+
+def works_elsewhere(directory: Path) -> str | None:
+    """`on node7, last sign 12 s ago`, for a job that lives on another machine."""
+    sign = last_sign(directory)
+    if sign is None or sign[1] > SILENCE:
+        return None
+    return f"on {sign[0]}, last sign {duration(sign[1])} ago"
+
+
+def _vanished(directory: Path) -> str:
+    sign = last_sign(directory)
+    if sign is None:
+        return VANISHED
+    return f"no sign of it on {sign[0]} for {duration(sign[1])}: killed, or the machine stopped"
 
 
 def attempt_line(number: int) -> str:

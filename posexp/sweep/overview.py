@@ -59,6 +59,9 @@ def print_overview(overview: dict[str, Any], console: Console | None = None) -> 
         )
     console.print(table)
     for row in overview["jobs"]:
+        if row["last_sign"] is not None:
+            ago = duration(row["last_sign"])
+            console.print(f"{row['job']} runs on {row['host']}, last sign {ago} ago", **_PLAIN)
         if row["cause"]:
             console.print(f"{row['job']} {row['state']}: {row['cause']}", **_PLAIN)
             console.print(f"  log: {row['log']}", **_PLAIN)
@@ -90,6 +93,8 @@ def _row(job: Job, running: bool) -> dict[str, Any]:
         "returncode": status["returncode"],
         "started": status.get("started"),
         "ended": status.get("ended"),
+        "host": status.get("host"),
+        "last_sign": status["last_sign"],
         "log": str(job.log),
         "config_hash": status.get("config_hash"),
         "plugins": status.get("plugins"),

@@ -12,14 +12,25 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from posexp import lifeline
 from posexp.status import begin, failed_rank, record
-from posexp.sweep.jobs import ENDED, Job, attempt_line, last_attempt, last_line, read_status
-from posexp.sweep.locks import is_held, lock
+from posexp.sweep.errors import DirectoryInUseError
+from posexp.sweep.jobs import (
+    ENDED,
+    Job,
+    attempt_line,
+    is_at_work,
+    last_attempt,
+    last_line,
+    read_status,
+    works_elsewhere,
+)
+from posexp.sweep.locks import lock
 
 JOB_MODULE = "posexp.job"
 POLL = 0.1  # seconds between looks at the log
@@ -55,8 +66,10 @@ class JobProcess:
     def run(self, show: Callable[[str], None]) -> str:
         """Train, give each line of output to `show`, and return the final status."""
         with self.job.log.open("ab") as log:
-            if self._wait and is_held(self.job.log):
-                show("still stopping, since its launcher died: waiting for it")
+            if self._wait and is_at_work(self.job.directory):
+                where = works_elsewhere(self.job.directory)
+                why = f"running {where}" if where else "still stopping, since its launcher died"
+                show(f"{why}: waiting for it")
             hold(log, self.job, self._may_wait)
             if self.job.ended:  # meanwhile
                 return str(read_status(self.job.directory)["status"])
@@ -142,10 +155,14 @@ class JobProcess:
 def hold(log: BinaryIO, job: Job, waiting: Callable[[], bool] | None = None) -> None:
     """Hold `job`'s log for as long as it is open here or in a child.
 
-    Where another process holds it, wait for as long as `waiting()` says so. Raises
-    `DirectoryInUseError` after that.
+    Where another process holds it, or another machine trains, wait for as long as `waiting()` says
+    so. Raises `DirectoryInUseError` after that.
     """
     lock(log, f"{job.directory}: another process is training in it", waiting)
+    while (where := works_elsewhere(job.directory)) is not None:
+        if waiting is None or not waiting():
+            raise DirectoryInUseError(f"{job.directory}: a process is training in it {where}")
+        time.sleep(1)
 
 
 class _Lines:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from posexp.sweep.locks import is_held
+from posexp.sweep.jobs import is_at_work
 from posexp.sweep.record import read_sweep
 from posexp.tracking.mode import logged_in
 from posexp.tracking.parts import Part, join_parts, parts_of
@@ -36,7 +36,7 @@ def sync(directory: Path) -> int:
     done = failed = 0
     for number, (job, parts) in enumerate(left, start=1):
         what = f"[{number}/{len(left)}] {job.name}"
-        if is_held(job.log):
+        if is_at_work(job.directory):
             print(f"{what} is running: left out", flush=True)
             continue
         print(f"{what}: {len(parts)} file(s) into run {parts[0].run.run_id}", flush=True)

@@ -1,4 +1,10 @@
-from posexp.sweep.jobs import last_line, last_traceback, read_status
+import pytest
+
+from posexp.sweep.clean import clean
+from posexp.sweep.directory import claim_job
+from posexp.sweep.errors import DirectoryInUseError
+from posexp.sweep.jobs import job_state, last_line, last_traceback, read_status
+from posexp.sweep.locks import lock
 
 LOG = """\
 step 1
@@ -41,3 +47,23 @@ def test_no_log_and_no_status_are_said_plainly(tmp_path):
     assert last_traceback(tmp_path / "none") is None
     assert last_line(tmp_path / "none") is None
     assert read_status(tmp_path)["status"] == "not started"
+
+
+def test_a_job_of_another_machine_lives_as_long_as_it_gives_signs(job, on_node7):
+    """Where no lock reaches from there to here."""
+    one = job()
+    claim_job(one)
+    on_node7(one, 40)
+    state = job_state(one.directory)
+    assert (state["status"], state["host"]) == ("running", "node7")
+    assert state["last_sign"] >= 40
+    with pytest.raises(DirectoryInUseError, match="0_job is still at work"):
+        clean(one.directory)
+    on_node7(one, 200)
+    state = job_state(one.directory)
+    assert (state["status"], state["last_sign"]) == ("interrupted", None)
+    assert state["error"].startswith("no sign of it on node7 for ")
+    assert clean(one.directory) == []
+    with one.log.open("ab") as log:  # where one does reach, it is what counts
+        lock(log, "")
+        assert job_state(one.directory)["status"] == "running"

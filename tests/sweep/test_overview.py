@@ -58,6 +58,16 @@ def test_the_table_says_it_and_how_to_go_on(sweep, capsys):
     assert "1 failed, 2 interrupted, 1 not started" in capsys.readouterr().out
 
 
+def test_where_a_job_runs_that_no_lock_tells_of(sweep, on_node7, capsys):
+    directory, jobs = sweep
+    on_node7(jobs[1], 40)
+    assert main(["sweep", "status", str(directory)]) == 0
+    assert "1_job runs on node7, last sign " in capsys.readouterr().out
+    rows = look(directory)["jobs"]
+    assert (rows[1]["state"], rows[1]["host"]) == ("running", "node7")
+    assert rows[2]["last_sign"] is None
+
+
 def test_a_single_run_is_a_sweep_of_one_and_nothing_is_an_error(tmp_path, job, capsys):
     one = job()
     claim_job(one)

@@ -102,6 +102,23 @@ def test_two_processes_never_train_in_one_directory(job):
     assert JobProcess(one).run(lambda line: None) == "completed"
 
 
+def test_a_job_that_lives_on_another_machine_is_waited_for(job, on_node7, monkeypatch):
+    one, shown = job(), []
+    claim_job(one)
+    on_node7(one, 40)
+    with pytest.raises(
+        DirectoryInUseError, match=r"is training in it on node7, last sign \d+ s ago"
+    ):
+        JobProcess(one).run(shown.append)
+    assert read_status(one.directory)["host"] == "node7"
+    answers = iter(["on node7, last sign 90 s ago"] * 2)
+    monkeypatch.setattr(process, "works_elsewhere", lambda directory: next(answers, None))
+    assert JobProcess(one, wait=True).run(shown.append) == "completed"
+    assert shown[0] == "running on node7, last sign 90 s ago: waiting for it"
+    assert list(answers) == []
+    assert read_status(one.directory)["attempts"] == 2
+
+
 def test_several_devices_are_a_process_each_under_torchrun(job):
     command = process._command(job(devices=2))
     assert command[1:5] == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
