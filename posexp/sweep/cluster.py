@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from posexp.files import read_json, write_json
 from posexp.sweep.cluster_job import ClusterJob
-from posexp.sweep.cluster_watch import ENDED_STATES, squeue, watch
+from posexp.sweep.cluster_watch import ENDED_STATES, ClusterSilentError, squeue, watch
 from posexp.sweep.directory import claim_job
 from posexp.sweep.jobs import Job, read_status
 
@@ -55,20 +55,25 @@ class ClusterLauncher(Launcher):
     def launch(
         self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
     ) -> Sequence[JobReturn]:
-        """Run the jobs; `return_value` is the status, so that no failure stops the sweep."""
+        """Run the jobs; `return_value` is the status, so that no failure stops the sweep.
+
+        Raises `ValueError` if the cluster refuses them, or no longer answers.
+        """
         from posexp.sweep.launcher import job_return
 
         jobs = self._jobs[initial_job_idx : initial_job_idx + len(job_overrides)]
         if [job.overrides for job in jobs] != [list(overrides) for overrides in job_overrides]:
             raise RuntimeError("the sweeper changed the jobs after they were checked")
         left = [job for job in jobs if not job.ended]
-        places = self._find(left)
-        places |= self._submit([job for job in left if job.name not in places])
         try:
-            watch(left, places)
-        except KeyboardInterrupt:
-            self._leave(places)
-            raise
+            places = self._find(left)
+            places |= self._submit([job for job in left if job.name not in places])
+            self._watch(left, places)
+        except ClusterSilentError as error:
+            raise ClusterSilentError(
+                f"the cluster does not answer ({error}): its jobs are left to it; once it answers, "
+                f"posexp sweep resume {self._directory} finds them, and goes on with what is left"
+            ) from error
         return [job_return(job, read_status(job.directory)["status"]) for job in jobs]
 
     def _find(self, jobs: Sequence[Job]) -> dict[str, Any]:
@@ -77,12 +82,18 @@ class ClusterLauncher(Launcher):
             return {}
         from submitit import SlurmJob
 
-        states, found = squeue() or {}, {}
-        for job in jobs:
-            number = (read_json(job.directory / PLACE_FILE) or {}).get(self._cluster)
-            if number in states and states[number] not in ENDED_STATES:
-                found[job.name] = SlurmJob(self._directory / FOLDER / "%j", number)
-        return found
+        numbers = {
+            job.name: number
+            for job in jobs
+            if (number := (read_json(job.directory / PLACE_FILE) or {}).get(self._cluster))
+        }
+        # Where it does not answer, a job that it has would be submitted twice.
+        states = squeue() if numbers else {}
+        return {
+            name: SlurmJob(self._directory / FOLDER / "%j", number)
+            for name, number in numbers.items()
+            if number in states and states[number] not in ENDED_STATES
+        }
 
     def _submit(self, jobs: Sequence[Job]) -> dict[str, Any]:
         """One array of jobs for each kind of place that they ask for.
@@ -115,6 +126,13 @@ class ClusterLauncher(Launcher):
                 write_json(job.directory / PLACE_FILE, {self._cluster: place.job_id})
                 submitted[job.name] = place
         return submitted
+
+    def _watch(self, jobs: Sequence[Job], places: Mapping[str, Any]) -> None:
+        try:
+            watch(jobs, places)
+        except KeyboardInterrupt:
+            self._leave(places)
+            raise
 
     def _leave(self, places: Mapping[str, Any]) -> None:
         if self._cluster == "slurm":

@@ -19,6 +19,7 @@ from posexp.sweep.cluster_job import ClusterJob
 from posexp.sweep.jobs import Job, read_status
 from posexp.sweep.train import train
 
+ON_A_NODE = ["trainer.accelerator=cpu", "trainer.threads=1", "trainer.precision=32-true"]
 FAST = ["trainer.context_length=64", "evaluation.targets=16", "tracking=csv", "model.n_layers=4"]
 
 
@@ -124,18 +125,6 @@ def test_the_signal_ends_a_job_only_through_its_checkpoint(job, tmp_path):
     assert read_status(one.directory)["status"] == "interrupted"
 
 
-def test_a_job_that_left_without_a_word_is_given_up_and_can_be_gone_on_with(job, monkeypatch):
-    monkeypatch.setattr(cluster_watch, "EVERY", 0)
-    states = iter([None, {"7": "PENDING"}, {"7": "RUNNING"}, {"7": "COMPLETING"}])
-    monkeypatch.setattr(cluster_watch, "squeue", lambda: next(states, {"7": "CANCELLED"}))
-    one = job()
-    write_json(one.directory / "status.json", {"status": "running"})
-    cluster_watch.watch([one], {one.name: type("Place", (), {"job_id": "7"})()})
-    status = read_status(one.directory)
-    assert status["status"] == "interrupted"
-    assert "CANCELLED" in status["error"]
-
-
 @pytest.mark.parametrize(
     ("trainer", "asked"),
     [
@@ -166,14 +155,10 @@ def test_a_launcher_that_cannot_start_a_job_is_refused_before_anything_is_writte
     assert os.listdir(here) == []
 
 
-def test_what_slurm_refuses_is_said_in_one_line(here, monkeypatch):
-    for name in ("srun", "squeue", "sbatch"):
-        command = here / "bin" / name
-        command.parent.mkdir(exist_ok=True)
-        command.write_text("#!/bin/sh\necho sbatch: error: invalid partition: big >&2; exit 1\n")
-        command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{here}/bin", prepend=os.pathsep)
-    line = ["trainer.accelerator=cpu", "trainer.threads=1", "trainer.precision=32-true", *FAST]
+def test_what_slurm_refuses_is_said_in_one_line(here, commands):
+    refuse = "echo sbatch: error: invalid partition: big >&2; exit 1"
+    commands(srun=refuse, squeue=refuse, sbatch=refuse)
+    line = [*ON_A_NODE, *FAST]
     with pytest.raises(ValueError, match="the cluster refused the jobs: sbatch: error: invalid"):
         train(["hydra/launcher=slurm", "hydra.launcher.partition=big", *line], multirun=True)
     batch = next(here.glob("runs/*/.submitit/*.sh")).read_text()
