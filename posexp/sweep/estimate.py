@@ -2,17 +2,23 @@
 
 Training costs 6 FLOPs a parameter and token, and 6 n_layers d_model L for causal attention over L
 keys (Kaplan et al. 2020, "Scaling Laws for Neural Language Models", section 2.1, with the half that
-the causal mask leaves); a forward pass is a third of it. The rate at which this machine does them
+the causal mask leaves, where there is one); a forward pass is a third of it. Several devices share
+the training; each validates on its own, and one evaluates. The rate at which this machine does them
 is measured with one matrix product of the model's own shape. Other work on it comes on top.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
+
+from posexp.evaluation.settings import eval_lengths
+from posexp.objective import Objective
+from posexp.training.tasks import make_task
 
 # What is not a matrix product: norms, softmax, the optimizer and Python, as a share of the products
 # and as a constant a step.
@@ -24,25 +30,44 @@ SECONDS_A_JOB = 10.0  # a fresh process: imports, the corpus, the figures
 def estimate_seconds(config: Mapping[str, Any], parameters: int, rate: float) -> float:
     """Training and evaluation time of one job at `rate` FLOPs a second."""
     model, trainer = config["model"], config["trainer"]
-    evaluation = config["evaluation"]
     length = trainer["context_length"]
 
     def forward(tokens: float, context: int) -> float:
-        return tokens * (2 * parameters + 2 * model["n_layers"] * model["d_model"] * context)
+        seen = context if model["causal"] else 2 * context
+        return tokens * (2 * parameters + 2 * model["n_layers"] * model["d_model"] * seen)
 
     steps = trainer["max_steps"]
-    total = 3 * forward(steps * trainer["batch_size"] * length, length)
+    total = 3 * forward(steps * trainer["batch_size"] * length, length) / trainer["devices"]
     if trainer["val_every"]:
         looks = steps // trainer["val_every"]
         total += forward(looks * trainer["val_windows"] * length, length)
-    lengths = evaluation["lengths"] or [length // 2, *(length << k for k in range(4))]
-    for tested in lengths:
-        # Each anchor is read twice beyond T: with its own and with a foreign prefix.
-        total += forward(evaluation["anchors"] * tested * (1 + (tested > length)), tested)
-        total += forward(evaluation["literature_windows"] * tested * 2, tested)
-    total += forward(evaluation["curve_windows"] * max(lengths), max(lengths))
-    devices = max(1, trainer["devices"])
-    return OVERHEAD * total / (rate * devices) + steps * SECONDS_A_STEP + SECONDS_A_JOB
+    for tested, windows in evaluated_windows(config).items():
+        total += forward(windows * tested, tested)
+    return OVERHEAD * total / rate + steps * SECONDS_A_STEP + SECONDS_A_JOB
+
+
+def evaluated_windows(config: Mapping[str, Any]) -> Counter[int]:
+    """Length -> windows of it that a forward pass reads after training, for all figures together.
+
+    Texts are taken to be long enough for all that is asked.
+    """
+    context_length, evaluation = config["trainer"]["context_length"], config["evaluation"]
+    lengths = eval_lengths(evaluation, context_length)
+    windows: Counter[int] = Counter()
+    for length in lengths:
+        windows[length] += evaluation["anchors"]
+        if length > context_length and evaluation["foreign_split"] is not None:
+            windows[length] += evaluation["anchors"]
+    if not Objective.of(config).masks:
+        for length in lengths:
+            # The sliding figure is of the windows that the other one read.
+            windows[length] += evaluation["literature_windows"]
+        if evaluation["curve_windows"] != evaluation["literature_windows"]:
+            windows[lengths[-1]] += evaluation["curve_windows"]
+    if (task := make_task(config)) is not None:
+        for length in lengths:
+            windows[length] += task.windows * len(task.distances(length))
+    return windows
 
 
 def estimate_bytes(checkpoint: int, kept: int = 1) -> int:

@@ -13,16 +13,20 @@ from posexp.files import read_json
 from posexp.status import ENDED
 from posexp.sweep.jobs import Job, last_attempt
 
-_STEP = re.compile(r"^step (\d+)/(\d+)\s+loss (\S+)", re.MULTILINE)
+_STEP = re.compile(r"^step (\d+)/(\d+)\s+loss (\S+)(?:.*?(\d+) s left)?", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """The step of `steps` that was told last, and the training loss there, if it was told."""
+    """The step of `steps` that was told last, and the training loss there, if it was told.
+
+    `left` is how many seconds the training was to go on from there.
+    """
 
     step: int
     steps: int
     loss: float | None = None
+    left: float | None = None
 
     @property
     def share(self) -> float:
@@ -49,8 +53,8 @@ def read_progress(job: Job, status: Mapping[str, Any]) -> Progress:
 
 
 def _progress(told: tuple[str, ...]) -> Progress:
-    step, steps, loss = told
-    return Progress(int(step), int(steps), _number(loss))
+    step, steps, loss, left = told
+    return Progress(int(step), int(steps), _number(loss), _number(left))
 
 
 def _from_metrics(path: Path, steps: int) -> Progress:

@@ -13,8 +13,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from posexp.sweep.jobs import Job
+from posexp.sweep.jobs import ENDED, Job
 from posexp.sweep.progress import Progress, parse
+from posexp.sweep.remaining import Course, Remaining, remaining
 from posexp.sweep.units import duration
 
 
@@ -29,8 +30,8 @@ class Screen:
         self._console = console or Console(file=sys.stdout, highlight=False)
         self._total, self._at_once = len(jobs), at_once
         self._guard = threading.Lock()
-        self._began = time.monotonic()
-        self._running: dict[str, Progress | None] = {}
+        self._running: dict[str, Course] = {}
+        self._done: list[Course] = []
         self._numbers: dict[str, int] = {}
         self._ended = 0
         self._live: Live | None = None
@@ -56,7 +57,7 @@ class Screen:
     def start(self, job: Job) -> None:
         """`job` begins."""
         with self._guard:
-            self._running[job.name] = None
+            self._running[job.name] = Course(time.monotonic())
             self._numbers[job.name] = len(self._numbers) + 1
             self._print(f"{self._count(job)} {job.name} starts")
 
@@ -65,25 +66,27 @@ class Screen:
         progress = parse(line)
         with self._guard:
             if progress is not None:
-                self._running[job.name] = progress
+                self._running[job.name].tell(progress, time.monotonic())
             if progress is None or self._live is None:
                 self._print(f"{job.label} | {line}")
 
     def end(self, job: Job, how: str) -> None:
         """`job` is over, as `how` says."""
         with self._guard:
-            self._running.pop(job.name, None)
+            course = self._running.pop(job.name, None)
+            if course is not None and how in ENDED:
+                course.ended = time.monotonic()
+                self._done.append(course)
             self._ended += 1
             self._print(f"{self._count(job)} {job.name} {how}")
             if self._live is None and self._ended < self._total > 1:
                 self._print(f"posexp: {self._summary()}")
 
-    def left(self) -> float | None:
-        """Seconds until the last job ends, if the rest goes as what is done; None at first."""
-        done = self._ended + sum(p.share for p in list(self._running.values()) if p is not None)
-        if not done:
-            return None
-        return (time.monotonic() - self._began) / done * (self._total - done)
+    def left(self) -> Remaining | None:
+        """Until the last job ends; None at first."""
+        running = list(self._running.values())
+        waiting = self._total - self._ended - len(running)
+        return remaining(self._done, running, waiting, self._at_once, time.monotonic())
 
     def _count(self, job: Job) -> str:
         return f"[{self._numbers[job.name]}/{self._total}]"
@@ -93,13 +96,17 @@ class Screen:
         waiting = self._total - self._ended - len(self._running)
         parts = [f"{self._ended} of {self._total} jobs over", f"{len(self._running)} running"]
         parts += [f"{waiting} queued"] if waiting else []
-        return ", ".join([*parts, f"about {duration(left)} left"] if left else parts)
+        if left is not None:
+            # No job of this sweep has shown yet how long its evaluation takes.
+            without = "" if left.evaluation else " and the evaluations"
+            parts.append(f"about {duration(left.seconds)}{without} left")
+        return ", ".join(parts)
 
     def _table(self) -> Group:
         # Without the guard: whoever prints holds it, and waits for whoever draws.
         table = Table.grid(padding=(0, 2))
-        for name, progress in list(self._running.items()):
-            table.add_row(Text(name), *_cells(progress))
+        for name, course in list(self._running.items()):
+            table.add_row(Text(name), *_cells(course.told))
         return Group(table, Text(self._summary()))
 
     def _print(self, text: str) -> None:
@@ -113,4 +120,5 @@ def _cells(progress: Progress | None) -> tuple[str, ...]:
     if progress is None:
         return ("starting",)
     loss = "" if progress.loss is None else f"loss {progress.loss:.3f}"
-    return (f"{progress.share:4.0%}", f"step {progress.step}/{progress.steps}", loss)
+    step = f"step {progress.step}/{progress.steps}"
+    return (f"{progress.share:4.0%}", step, loss, "evaluation" if progress.share == 1 else "")

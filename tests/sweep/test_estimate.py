@@ -1,13 +1,25 @@
+from collections import Counter
+
 import pytest
 import torch
 
+from posexp.data.load import load_corpus
+from posexp.evaluation.trained import evaluate_trained
 from posexp.sweep import estimate
-from posexp.sweep.estimate import estimate_bytes, estimate_seconds, measure_rate
+from posexp.sweep.estimate import (
+    estimate_bytes,
+    estimate_seconds,
+    evaluated_windows,
+    measure_rate,
+)
+from posexp.training.build import build_model
+
+NEEDLE = {"name": "needle", "needles": 1, "questions": 1, "windows": 5}
 
 
 def config(**trainer):
     return {
-        "model": {"n_layers": 2, "d_model": 64},
+        "model": {"n_layers": 2, "d_model": 64, "causal": True},
         "trainer": {
             "context_length": 64,
             "max_steps": 10,
@@ -23,6 +35,7 @@ def config(**trainer):
         },
         "evaluation": {
             "lengths": [64],
+            "foreign_split": None,
             "anchors": 0,
             "curve_windows": 0,
             "literature_windows": 0,
@@ -57,12 +70,42 @@ def test_training_flops_against_a_count_of_every_product(monkeypatch):
 
 def test_more_of_anything_takes_longer_and_devices_share_it():
     base = estimate_seconds(config(), 1000, rate=1e3)
+    both_sides = config()
+    both_sides["model"]["causal"] = False
+    assert estimate_seconds(both_sides, 1000, rate=1e3) > base
     assert estimate_seconds(config(max_steps=20), 1000, rate=1e3) > base
     assert estimate_seconds(config(val_every=5, val_windows=8), 1000, rate=1e3) > base
     assert estimate_seconds(config(devices=2), 1000, rate=1e3) < base
     longer = config()
     longer["evaluation"]["anchors"] = 8
     assert estimate_seconds(longer, 1000, rate=1e3) > base
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "sections"),
+    [
+        ({}, {}),
+        ({"foreign_split": None, "curve_windows": 2}, {}),
+        ({"literature_windows": 3}, {"task": NEEDLE}),
+        ({}, {"objective": {"name": "mlm", "rate": 0.5, "replace": "mask"}}),
+    ],
+)
+def test_the_windows_of_an_evaluation_are_those_that_the_model_reads(
+    make_config, evaluation, sections
+):
+    """The task's too: a model counts them."""
+    given = make_config(evaluation=evaluation, **sections)
+    given["model"]["causal"] = "objective" not in given
+    model, read = build_model(given), Counter()
+    model.register_forward_pre_hook(
+        lambda module, inputs: read.update({inputs[0].shape[1]: inputs[0].shape[0]})
+    )
+    evaluate_trained(model, load_corpus(given["data"]), given)
+    assert evaluated_windows(given) == read
+    assert set(read) == {8, 16, 32, 64, 128}
+    more = estimate_seconds(given, 1000, 1e6)
+    given["evaluation"]["anchors"] += 1
+    assert estimate_seconds(given, 1000, 1e6) > more
 
 
 def test_disk_is_the_checkpoints_one_more_and_a_little():

@@ -8,7 +8,13 @@ from posexp.training.build import JobPlan
 
 
 def test_a_row_a_job_and_the_sum(tmp_path):
-    evaluation = {"lengths": [8], "anchors": 0, "curve_windows": 0, "literature_windows": 0}
+    evaluation = {
+        "lengths": [8],
+        "foreign_split": None,
+        "anchors": 0,
+        "curve_windows": 0,
+        "literature_windows": 0,
+    }
     trainer = {
         **{"context_length": 8, "max_steps": 1, "batch_size": 1, "accumulate": 1},
         **{
@@ -20,7 +26,7 @@ def test_a_row_a_job_and_the_sum(tmp_path):
         },
     }
     config = {
-        "model": {"n_layers": 1, "d_model": 8},
+        "model": {"n_layers": 1, "d_model": 8, "causal": True},
         "trainer": trainer,
         "evaluation": evaluation,
     }

@@ -3,7 +3,7 @@ import json
 from posexp.status import begin, read_status, record
 from posexp.sweep.progress import Progress, parse, read_progress
 
-LINE = "step 6/20  loss 5.365  1,451 tokens/s  0 s left"
+LINE = "step 6/20  loss 5.365  1,451 tokens/s  7 s left"
 
 
 def steps_of(job, steps):
@@ -13,9 +13,10 @@ def steps_of(job, steps):
 
 
 def test_a_line_that_tells_of_progress_and_others(job):
-    assert parse(LINE) == Progress(6, 20, 5.365)
+    assert parse(LINE) == Progress(6, 20, 5.365, left=7)
     assert parse(LINE).share == 0.3
-    assert parse("step 6/20  loss nan  1 tokens/s  0 s left") == Progress(6, 20, None)
+    assert parse("step 6/20  loss nan  1 tokens/s  0 s left") == Progress(6, 20, None, left=0)
+    assert parse("step 6/20  loss 1.5") == Progress(6, 20, 1.5)
     assert parse("precision 32-true on cpu (1 device(s), 1 thread(s))") is None
 
 

@@ -32,17 +32,34 @@ def test_on_a_terminal_a_line_a_job_and_a_total(job, monkeypatch):
     text = out.getvalue()
     for part in ("25%", "step 5/20", "loss 3.250", "starting", "1 | [hello] from the job"):
         assert part in text
+    screen.say(jobs[0], LINE.replace("5/", "20/"))
+    console.print(screen._table())
+    assert "step 20/20  loss 3.250  evaluation" in out.getvalue()
     assert "0 of 3 jobs over, 2 running, 1 queued" in text
     assert f"0 | {LINE}" not in text
 
 
-def test_what_is_left_goes_as_what_is_done(job, monkeypatch):
-    now = iter([100.0, 110.0, 130.0])
-    monkeypatch.setattr(screen_module.time, "monotonic", lambda: next(now))
+def test_the_total_counts_evaluations_from_the_first_job_that_did_one(job, capsys, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(screen_module.time, "monotonic", lambda: clock[0])
     jobs = [job(name=f"{i}_job") for i in range(4)]
-    screen = Screen(jobs, 1)
-    assert screen.left() is None
-    screen._running = {"0_job": screen_module.parse(LINE.replace("5/", "10/"))}
-    assert screen.left() == 10 / 0.5 * 3.5
-    screen._running, screen._ended = {}, 3
-    assert screen.left() == 30 / 3
+
+    def lasts(seconds):
+        clock[0] += seconds
+
+    with Screen(jobs, 1) as screen:
+        assert screen.left() is None
+        screen.start(jobs[0])
+        assert screen.left() is None
+        lasts(10)
+        screen.say(jobs[0], "step 10/20  loss 3.250  9 tokens/s  10 s left")
+        assert "4 jobs over, 1 running, 3 queued, about 70 s and the ev" in screen._summary()
+        lasts(10)
+        screen.say(jobs[0], "step 20/20  loss 3.250  9 tokens/s  0 s left")
+        lasts(40)
+        screen.end(jobs[0], "completed")
+        screen.start(jobs[1])
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "posexp: 1 of 4 jobs over, 0 running, 3 queued, about 3.0 min left",
+        "[2/4] 1_job starts",
+    ]
