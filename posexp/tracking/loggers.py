@@ -72,11 +72,15 @@ def log_checkpoint(loggers: list[Logger], tracking: Mapping[str, Any], path: Pat
 
             run = logger.experiment
             artifact = wandb.Artifact(f"checkpoint-{run.id}", type="model")
-            # It is final: not copied, neither now nor by W&B for a later upload.
-            if path.is_dir():  # a sharded one
-                artifact.add_dir(str(path), policy="immutable")
-            else:
-                artifact.add_file(str(path), name=path.name, policy="immutable")
+            # A sharded one is a directory, which goes by its name too.
+            for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+                artifact.add_file(
+                    str(file),
+                    name=file.relative_to(path.parent).as_posix(),
+                    # It is final: not copied, neither now for a later upload nor after it.
+                    policy="immutable",
+                    skip_cache=True,
+                )
             run.log_artifact(artifact, aliases=["last"])
 
 

@@ -21,7 +21,7 @@ class StubServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.runs, self.operations, self.views = {}, [], {}
-        self.projects = []
+        self.projects, self.files = [], {}
         self.refused = set()  # operations that are answered with an error
 
     def handle_error(self, request, client_address):
@@ -159,7 +159,7 @@ class Handler(BaseHTTPRequestHandler):
         self._reply({"data": self.server.answer(operation, asked.get("variables") or {})})
 
     def do_PUT(self):
-        self._body()
+        self.server.files[self.path.removeprefix("/put/")] = self._body()
         self._reply({})
 
     def do_GET(self):

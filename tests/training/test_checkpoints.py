@@ -73,6 +73,24 @@ def test_the_last_checkpoint_and_as_many_before_it_as_asked(tmp_path, training, 
     assert not any("=" in name for name in kept(tmp_path))
 
 
+@pytest.mark.parametrize("keep", [1, 3])
+def test_at_any_moment_there_is_at_most_one_more(tmp_path, training, keep, monkeypatch):
+    """What the disk guard counts with."""
+    counts = []
+
+    def counted(function):
+        def changed(*arguments):
+            function(*arguments)
+            counts.append(len(kept(tmp_path)))
+
+        return changed
+
+    monkeypatch.setattr(os, "replace", counted(os.replace))
+    training.save_checkpoint = counted(training.save_checkpoint)
+    run(training, Checkpoints(tmp_path, 1, keep), range(1, 8))
+    assert max(counts) == keep + 1
+
+
 def test_one_step_is_saved_once_by_whatever_asks(tmp_path, training):
     """A stop, the end and every n-th step can fall together; a resumed job's is there already."""
     checkpoints = Checkpoints(tmp_path, 4, keep=3)
