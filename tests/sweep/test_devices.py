@@ -1,5 +1,6 @@
 """Jobs with several processes each, inside a multirun: the public command, and nothing stood in."""
 
+import csv
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 import torch
 
@@ -108,6 +110,50 @@ def test_one_and_two_devices_in_one_sweep_train_the_same(start, tmp_path):
         for name, weight in model_weights(read_checkpoint(one)).items():
             other = model_weights(read_checkpoint(two))[name]
             torch.testing.assert_close(other, weight, atol=1e-5, rtol=1e-3)
+
+
+def short_documents():
+    """Training documents of 1 to 15 letters, so that windows differ in the number of targets."""
+    random = np.random.default_rng(1)
+    sizes = [("train", n) for n in random.integers(1, 16, 60)] + [("val", 300), ("test", 600)]
+    return "\n".join(
+        json.dumps({"split": split, "text": "".join(random.choice(list("abcdefgh "), n))})
+        for split, n in sizes
+    )
+
+
+def logged(job, metric):
+    with (job / "metrics.csv").open(newline="") as lines:
+        return [float(row[metric]) for row in csv.DictReader(lines) if row[metric]]
+
+
+@pytest.mark.slow
+def test_ddp_and_fsdp2_in_a_multirun_train_as_one_process_on_the_joined_batch(
+    start, tmp_path, text
+):
+    """Right directories, right world size, the same losses at every step; ranks share unequally."""
+    text.write_text(short_documents())
+    line = ["-m", "scheme=t5", "trainer.log_every=1", "optimizer.eps=1e-3"]
+    line += ["hydra.sweep.subdir=${trainer.strategy}"]
+    start.finished(start(*line, "hydra.sweep.dir=one"))
+    two = ["trainer.devices=2", "trainer.strategy=ddp,fsdp2", "hydra.sweep.dir=two"]
+    start.finished(start(*line, *two))
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} == {"one", "two", "seen"}
+    one, jobs = tmp_path / "one" / "auto", [tmp_path / "two" / name for name in ("ddp", "fsdp2")]
+    for sweep, inside in (("one", [one]), ("two", jobs)):
+        assert sorted(path.parent for path in (tmp_path / sweep).rglob("config.json")) == inside
+    assert started(tmp_path) == {str(job): [(0, 2), (1, 2)] for job in jobs}
+    expected = model_weights(read_checkpoint(one))
+    for job in jobs:
+        trainer = read_checkpoint(job)["posexp"]["config"]["trainer"]
+        assert (trainer["devices"], trainer["strategy"]) == (2, job.name)
+        for metric, count in (("train/loss", 4), ("val/bits_per_byte", 2)):
+            assert len(logged(job, metric)) == count
+            assert logged(job, metric) == pytest.approx(logged(one, metric), rel=1e-5)
+        got = model_weights(read_checkpoint(job))
+        assert got.keys() == expected.keys()
+        for name, weight in expected.items():
+            torch.testing.assert_close(got[name], weight, atol=1e-6, rtol=1e-4)
 
 
 @pytest.mark.slow

@@ -1,11 +1,13 @@
 """A sweep in which everything goes wrong, its launcher too; the same command until it is done.
 
-POSEXP_STRESS_KILLS says how many times the launcher is killed, 2 by default.
+POSEXP_STRESS_KILLS says how many times the launcher is killed, 2 by default, and POSEXP_STRESS_SEED
+at which moments; what they were is printed (`pytest -s`).
 """
 
 import json
 import os
 import random
+import secrets
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import torch
 from posexp.training.checkpoints import model_weights, read_checkpoint
 
 KILLS = int(os.environ.get("POSEXP_STRESS_KILLS", "2"))
+SEED = int(os.environ.get("POSEXP_STRESS_SEED", secrets.randbelow(10**6)))
 #: What the last rank of a job does in training; `_once` is done in the first attempt only.
 DEEDS = ("none", "raise_once", "kill_once", "exit", "memory", "raise")
 CAN_SUCCEED = ("none", "raise_once", "kill_once")
@@ -135,17 +138,21 @@ def test_nothing_is_lost_at_any_kill_point(text, tmp_path):
                 # No job runs twice after success.
                 assert done.setdefault(row["job"], (starts, result)) == (starts, result), told
 
+    moments = random.Random(SEED)
+    print(f"\nPOSEXP_STRESS_SEED={SEED}")
     for _ in range(KILLS):
         launcher, log = launch(wild, text, plugin, DEEDS), tmp_path / "wild.log"
         # In the middle of some job, or before the first.
-        awaited = log.read_text().count(" starts\n") + random.randint(0, 5)
+        starts, seconds = moments.randint(0, 5), moments.uniform(0, 15)
+        awaited = log.read_text().count(" starts\n") + starts
         while log.read_text().count(" starts\n") < awaited and launcher.poll() is None:
             time.sleep(0.05)
-        time.sleep(random.uniform(0, 15))
+        time.sleep(seconds)
         died_before = launcher.poll()
         os.kill(launcher.pid, signal.SIGKILL)
         launcher.wait()
-        told.append((died_before, [row["state"] for row in states(wild)]))
+        at = f"killed {seconds:.1f} s after {starts} starts"
+        told.append((at, died_before, [row["state"] for row in states(wild)]))
         note_what_is_done()
     for _ in range(3):  # the deeds that are done once make up to two starts fail
         code = launch(wild, text, plugin, DEEDS).wait()
