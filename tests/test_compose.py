@@ -73,6 +73,21 @@ def test_a_span_is_an_axis_of_its_own():
         with_span(scheme("hybrid", pattern="LG"), 3)
 
 
+def test_a_span_in_chunks():
+    spanned = with_span(scheme("rope"), chunk=3)
+    assert (spanned.chunk, spanned.window, spanned.reach) == (3, None, 3)
+    assert not spanned.shift_invariant
+    assert spanned.acts_on == {"transform_query", "transform_key", "chunk"}
+    assert spanned.mask(POSITIONS, POSITIONS).sum() == 2 * 9
+    both = Compose(spanned, SlidingWindow(2))
+    assert both.reach == 2
+    assert both.mask(POSITIONS, POSITIONS).sum() == 2 * 7
+    with pytest.raises(ValueError, match="a span is one of the two"):
+        with_span(scheme("rope"), 4, 3)
+    with pytest.raises(ValueError, match="Spanned sets a span for each layer itself .3, 3, 3, 3."):
+        with_span(spanned, chunk=2)
+
+
 def test_one_bias_has_one_form():
     with pytest.raises(TypeError, match="distance_bias and bias: they are forms of one bias"):
 

@@ -28,6 +28,32 @@ def test_visible_pairs_are_counted(window):
     assert visible_pairs(8, window) == len(seen)
 
 
+@pytest.mark.parametrize("chunk", [1, 3, 8, 20])
+@pytest.mark.parametrize("window", [None, 2])
+def test_visible_pairs_in_chunks_are_counted(chunk, window):
+    causal = [(i, j) for i in range(8) for j in range(i + 1) if i // chunk == j // chunk]
+    seen = [pair for pair in causal if window is None or pair[0] - pair[1] < window]
+    assert visible_pairs(8, window, chunk) == len(seen)
+
+
+def test_products_of_other_kinds_of_attention(tiny):
+    """2 layers of 2 heads, 8 wide, on 8 tokens, and a latent of 32 with a key of 4."""
+    texts = ("nope", "nope model.attention=linear", "nope model.attention=latent")
+    models = [with_scheme(c.config, 8, "cpu") for c in candidates(tiny(schemes=texts))]
+    between = [
+        step_flops(model, 1, 8)
+        - 6 * 8 * sum(m.weight.numel() for m in model.modules() if isinstance(m, torch.nn.Linear))
+        - 6 * 8 * model.embedding.weight.numel()
+        for model in models
+    ]
+    pairs = 36
+    assert between == [
+        6 * 2 * pairs * 2 * (8 + 8),
+        6 * 2 * 8 * (2 + 2) * 8 * 8,
+        6 * 2 * pairs * 2 * (8 + 4 + 8),
+    ]
+
+
 def test_the_window_of_a_layer_counts(tiny):
     found = candidates(tiny(schemes=("nope", "nope span=3")))
     full, windowed = (step_flops(with_scheme(c.config, 8, "cpu"), 1, 8) for c in found)

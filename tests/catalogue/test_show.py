@@ -8,6 +8,7 @@ from torch import nn
 
 from posexp import AttentionDims, PluginError, PositionScheme
 from posexp.catalogue.exhibit import Exhibit, spans
+from posexp.catalogue.settings import model_of
 from posexp.catalogue.show import SECTIONS, page
 from posexp.model.kernels import KERNELS
 from posexp.registry import Registry, registry
@@ -90,6 +91,28 @@ def test_every_kernel_is_legal_or_says_why_not():
     assert "distance_slopes" in told["sdpa"]
     both_ways = AttentionDims(32, 4, causal=False)
     assert "causal" in section(of("alibi", dims=both_ways), "kernels")
+
+
+def test_every_kind_of_attention_can_serve_it_or_says_why_not():
+    lines = section(of("shaw"), "attention").splitlines()
+    told = dict(line.split(None, 1) for line in lines)
+    assert told["softmax"] == "legal"
+    assert "distance_keys" in told["latent"] and "distance_keys" in told["linear"]
+    assert section(of("rope"), "attention").count("legal") == len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rope", "linear: linear attention has no other"),
+        ("alibi", "none: linear attention cannot serve it"),
+    ],
+)
+def test_the_kernels_of_linear_attention(name, text):
+    model = model_of(DIMS, ["model.attention=linear"])
+    shown = Exhibit.of(name, [], DIMS, model)
+    assert section(shown, "kernels") == text
+    assert "linear attention" in section(shown, "where it is from")
 
 
 def test_kernels_of_layers_that_differ():

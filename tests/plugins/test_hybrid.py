@@ -82,6 +82,8 @@ def test_reports_what_its_parts_act_on():
         ({"pattern": "lllg"}, "got 'lllg'"),
         ({"local_window": -4}, "local_window .* at least 1, or null for all; got -4"),
         ({"global_window": 0}, "global_window .* got 0"),
+        ({"local_chunk": 0}, "local_chunk counts positions: at least 1, or null; got 0"),
+        ({"local_chunk": 8}, "local_window=32 and local_chunk=8 do not go together"),
         ({"local": {"name": "learned"}}, "learned cannot be scheme.local: it acts on embed"),
         ({"global_": {"name": "sinusoidal"}}, "sinusoidal cannot be scheme.global_: .* embed"),
         ({"local": {"name": "hybrid"}}, "scheme.local is a hybrid again"),
@@ -129,6 +131,46 @@ def test_cohere2_preset_is_the_models_pattern():
     assert [window is not None for window in windows(scheme)] == local
     for layer in range(40):
         assert ("transform_query" in scheme.for_layer(layer).acts_on) == local[layer]
+
+
+@pytest.mark.parametrize("preset", ["llama4", "smollm3"])
+def test_layers_without_positions_are_those_of_the_models(preset):
+    """A17: NoPE where (layer + 1) % 4 == 0. `no_rope_layers` has a 1 where RoPE is used."""
+    if preset == "llama4":
+        from transformers.models.llama4.configuration_llama4 import Llama4TextConfig as Config
+    else:
+        from transformers.models.smollm3.configuration_smollm3 import SmolLM3Config as Config
+    config = composed(f"scheme={preset}")
+    scheme = build_scheme(config, AttentionDims(32, 4, n_layers=48))
+    original = Config(num_hidden_layers=48)
+    rotates = ["transform_key" in scheme.for_layer(i).acts_on for i in range(48)]
+    assert rotates == [bool(used) for used in original.no_rope_layers]
+    assert rotates == [(layer + 1) % 4 != 0 for layer in range(48)]
+    assert config["local"]["theta"] == original.default_theta
+    assert config["local"]["layout"] == {"llama4": "interleaved", "smollm3": "half"}[preset]
+    chunked = [kind == "chunked_attention" for kind in original.layer_types]
+    assert [scheme.for_layer(i).chunk is not None for i in range(48)] == chunked
+    assert windows(scheme) == [None] * 48
+
+
+def test_llama4_preset_scales_the_queries_of_its_global_layers():
+    """Chunk and interval are one number in the model, 8192, and a quarter of T in the preset."""
+    from transformers.models.llama4.configuration_llama4 import Llama4TextConfig
+
+    original, config = Llama4TextConfig(), composed("scheme=llama4")
+    assert original.attention_chunk_size == original.floor_scale == 8192
+    assert config["local_chunk"] == config["global_"]["interval"] == 32
+    assert config["global_"]["strength"] == original.attn_scale
+    as_in_the_model = composed(
+        "scheme=llama4", "scheme.local_chunk=8192", "scheme.global_.interval=8192"
+    )
+    scheme = build_scheme(as_in_the_model, AttentionDims(32, 4, n_layers=4))
+    q, at = torch.ones(1, 4, 5, 8), torch.tensor([8190, 8191, 16383, 1_000_000, 0])
+    expected = torch.tensor([1.0, 1.06931472, 1.10986123, 1.48121844, 1.0])
+    found = scheme.for_layer(3).transform_query(q, at)[0, 0, :, 0]
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    mask = scheme.for_layer(0).mask(torch.tensor([8191, 8192, 8193]), torch.tensor([8191, 8192]))
+    assert mask.tolist() == [[True, False], [False, True], [False, True]]
 
 
 def test_preset_windows_are_windows_while_training():

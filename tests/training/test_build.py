@@ -14,12 +14,24 @@ def test_the_plan_counts_parameters_by_hand(make_config):
 
 
 @pytest.mark.parametrize(
+    ("sections", "kernel"),
+    [
+        ({"span": {"name": "chunked", "chunk": 4}}, "chunked"),
+        ({"model": {"attention": "linear"}}, "linear"),
+        ({"model": {"attention": "latent"}, "scheme": {"name": "alibi"}}, "key_side"),
+    ],
+)
+def test_the_plan_has_the_kernel_of_every_kind(make_config, sections, kernel):
+    assert check_job(make_config(**sections)).kernels == [kernel, kernel]
+
+
+@pytest.mark.parametrize(
     ("sections", "words"),
     [
         ({"model": {"causal": False}}, "would leak"),
         (
             {"model": {"kernel": "sdpa"}, "scheme": {"name": "t5"}},
-            "distance_bias.*use by_distance or tiled or eager",
+            "distance_bias.*use by_distance or band or tiled or eager",
         ),
         ({"trainer": {"batch_size": 5, "accumulate": 2}}, "4 or 6"),
         ({"trainer": {"max_steps": 0}}, "trainer.max_steps must be at least 1"),
@@ -30,6 +42,18 @@ def test_the_plan_counts_parameters_by_hand(make_config):
         ({"span": {"name": "sliding", "window": 0}}, "at least 1 key"),
         ({"span": {"name": "full", "window": 8}}, "span=sliding span.window=8"),
         ({"span": {"name": "sliding", "window": None}}, "needs span.window"),
+        ({"span": {"name": "chunked", "chunk": None}}, "needs span.chunk"),
+        ({"span": {"name": "chunked", "chunk": 0}}, "at least 1 position"),
+        (
+            {"model": {"attention": "linear"}, "scheme": {"name": "alibi"}},
+            "attention=linear cannot serve Alibi: it acts on distance_slopes",
+        ),
+        (
+            {"model": {"attention": "latent"}, "scheme": {"name": "shaw"}},
+            "cannot serve Shaw: it acts on distance_keys, distance_values",
+        ),
+        ({"model": {"attention": "linear", "kernel": "sdpa"}}, "use model.kernel=auto"),
+        ({"model": {"qk_norm": "after"}}, "Nope transforms none"),
         ({"data": {"bos": "windows"}}, "window"),
         ({"trainer": {"threads": 0}}, "trainer.threads must be at least 1"),
         ({"optimizer": {"betas": [0.9]}}, "two numbers"),
@@ -41,7 +65,8 @@ def test_the_plan_counts_parameters_by_hand(make_config):
 def test_what_cannot_run_is_said_before_anything_does(make_config, sections, words):
     with pytest.raises(Exception, match=words) as caught:
         check_job(make_config(**sections))
-    assert type(caught.value).__name__ in ("ValueError", "IllegalKernelError", "PluginError")
+    kinds = ("ValueError", "IllegalKernelError", "IllegalAttentionError", "PluginError")
+    assert type(caught.value).__name__ in kinds
 
 
 def test_a_span_on_a_hybrid_is_refused(make_config):
