@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from posexp.explain.facts import FACTS, Fact
+from posexp.explain.facts import FACTS, Fact, answers
 from posexp.explain.facts.serving import serving
 from posexp.explain.study import Study
 from posexp.explain.summary import conflicts, summary
@@ -27,10 +27,7 @@ from posexp.page import (
 
 def declarations(studies: Sequence[Study]) -> list[Section]:
     """In short, and the table of facts."""
-    facts = {
-        study.label: {question: measure(study) for question, measure in FACTS.items()}
-        for study in studies
-    }
+    facts = {study.label: answers(study) for study in studies}
     found = [line for label, own in facts.items() for line in conflicts(label, own)]
     notes: list[Block] = [Note(line, kind="error") for line in found]
     if not found:

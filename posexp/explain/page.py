@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from posexp import __version__
 from posexp.explain.answers import declarations, kernels
 from posexp.explain.charts import Multiples, Ranges, chart, heat_maps, limits, size_of
-from posexp.explain.pictures import MOTIFS, Absent, Motif, Picture
+from posexp.explain.pictures import MOTIFS, Absent, Motif, Picture, drawn
 from posexp.explain.pictures.ladder import table, waves
 from posexp.explain.pictures.waves import Waves
 from posexp.explain.study import Kind, Study
@@ -37,20 +37,21 @@ def page(studies: Sequence[Study], command: str) -> Page:
 
 def _motif(motif: Motif, studies: Sequence[Study]) -> Section:
     """One picture of every scheme that has it, and why the others have none."""
-    drawn: list[tuple[Study, Kind, Picture]] = []
+    pictures: list[tuple[Study, Kind, Picture]] = []
     absent: dict[str, list[str]] = {}
     for study in studies:
         for kind in study.kinds[:1] if motif.once else study.kinds:
-            found = motif.draw(study, kind)
+            found = drawn(motif, study, kind)
             if isinstance(found, Absent):
-                absent.setdefault(found.reason, []).append(study.title(kind))
+                who = study.label if motif.once else study.title(kind)
+                absent.setdefault(found.reason, []).append(who)
             else:
-                drawn.append((study, kind, found))
+                pictures.append((study, kind, found))
     body: list[str | Block] = [motif.about]
-    if drawn:
-        body.append(_multiples(motif, drawn))
+    if pictures:
+        body.append(_multiples(motif, pictures))
     if motif.logarithmic:
-        body += _frequencies(drawn)
+        body += _frequencies(pictures)
     if absent:
         body.append(
             Bullets([f"{_listed(who)}: does not apply, {why}." for why, who in absent.items()])
@@ -58,15 +59,15 @@ def _motif(motif: Motif, studies: Sequence[Study]) -> Section:
     return Section(motif.id, motif.title, body)
 
 
-def _multiples(motif: Motif, drawn: Sequence[tuple[Study, Kind, Picture]]) -> Multiples:
-    shared = limits(panel for _, _, picture in drawn for panel in picture.panels)
-    count = sum(max(1, len(picture.panels)) for _, _, picture in drawn)
+def _multiples(motif: Motif, pictures: Sequence[tuple[Study, Kind, Picture]]) -> Multiples:
+    shared = limits(panel for _, _, picture in pictures for panel in picture.panels)
+    count = sum(max(1, len(picture.panels)) for _, _, picture in pictures)
     size = size_of(count)
-    curves = [curve for _, _, picture in drawn for curve in picture.curves]
-    trained = max(study.trained_length for study, _, _ in drawn)
+    curves = [curve for _, _, picture in pictures for curve in picture.curves]
+    trained = max(study.trained_length for study, _, _ in pictures)
     ranges = Ranges.of(curves, motif.logarithmic, trained) if curves else None
     blocks: list[tuple[str, Block]] = []
-    for study, kind, picture in drawn:
+    for study, kind, picture in pictures:
         title = study.label if motif.once else study.title(kind)
         if picture.curves:
             length = study.trained_length
@@ -77,10 +78,10 @@ def _multiples(motif: Motif, drawn: Sequence[tuple[Study, Kind, Picture]]) -> Mu
     return Multiples(blocks)
 
 
-def _frequencies(drawn: Sequence[tuple[Study, Kind, Picture]]) -> list[Block]:
+def _frequencies(pictures: Sequence[tuple[Study, Kind, Picture]]) -> list[Block]:
     titles = ["rank", "columns", "rad a token", "tokens a turn", "turns within T"]
     blocks: list[Block] = []
-    for study, kind, _ in drawn:
+    for study, kind, _ in pictures:
         found = waves(study, kind)
         if isinstance(found, Waves):
             rows = table(found, study.trained_length)

@@ -9,6 +9,7 @@ from posexp.explain.facts.symmetry import shift
 from posexp.explain.pictures.ladder import waves
 from posexp.explain.pictures.waves import Waves
 from posexp.explain.study import Study
+from posexp.loading import told
 from posexp.testing.compare import NOISE
 
 PLACES = {
@@ -24,6 +25,13 @@ PLACES = {
 
 def summary(study: Study) -> str:
     """Where it acts, what scores depend on, and what training leaves out."""
+    try:
+        return _summary(study)
+    except Exception as error:
+        return f"It could not be measured: {told(error)}."
+
+
+def _summary(study: Study) -> str:
     found = [acting(study, kind) for kind in study.kinds]
     sentences = [f"{_places(found)}."]
     shifts = [shift(study, kind) for kind in study.kinds]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from posexp.explain.facts import acting, beyond, growing, serving, symmetry, tables
 from posexp.explain.facts.fact import Fact
 from posexp.explain.study import Study
+from posexp.loading import told
 
 #: Question -> what answers it.
 FACTS: dict[str, Callable[[Study], Fact]] = {
@@ -30,4 +31,16 @@ FACTS: dict[str, Callable[[Study], Fact]] = {
     "Kernel in decoding": serving.decoding_kernel,
 }
 
-__all__ = ["FACTS", "Fact"]
+
+def answers(study: Study) -> dict[str, Fact]:
+    """Every question with its answer: a method of the scheme that raises is one as well."""
+    found = {}
+    for question, measure in FACTS.items():
+        try:
+            found[question] = measure(study)
+        except Exception as error:
+            found[question] = Fact(f"could not be measured: {told(error)}")
+    return found
+
+
+__all__ = ["FACTS", "Fact", "answers"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from posexp.explain.pictures import added, decay, inner, ladder, matrices
 from posexp.explain.pictures.picture import Absent, Curve, Picture
 from posexp.explain.study import Kind, Study
+from posexp.loading import told
 
 
 @dataclass(frozen=True)
@@ -82,4 +83,13 @@ MOTIFS = (
     ),
 )  # fmt: skip
 
-__all__ = ["MOTIFS", "Absent", "Curve", "Motif", "Picture"]
+
+def drawn(motif: Motif, study: Study, kind: Kind) -> Picture | Absent:
+    """The picture; a method of the scheme that raises is the reason why there is none."""
+    try:
+        return motif.draw(study, kind)
+    except Exception as error:
+        return Absent(f"it could not be drawn: {told(error)}")
+
+
+__all__ = ["MOTIFS", "Absent", "Curve", "Motif", "Picture", "drawn"]

@@ -56,11 +56,7 @@ def turns(found: Waves, tokens: int) -> str:
     )
 
 
-def table(found: Waves, tokens: int) -> list[list[str]]:
+def table(found: Waves, tokens: int) -> list[list[float]]:
     """Rows of rank, columns, rad a token, tokens a turn, and turns within `tokens`."""
-    return [
-        [str(i), str(c), number(w), number(length), number(tokens / length)]
-        for i, (w, c, length) in enumerate(
-            zip(found.angles, found.columns, found.lengths, strict=True)
-        )
-    ]
+    found_rows = zip(found.columns, found.angles, found.lengths, strict=True)
+    return [[i, int(c), w, length, tokens / length] for i, (c, w, length) in enumerate(found_rows)]

@@ -17,6 +17,8 @@ from posexp.explain.study import Kind, Study
 STILL = 2e-7
 #: What the equation of a wave, or of a rotation repeated, may be off by, as a share.
 MISFIT = 1e-3
+#: What a wave must turn over all positions looked at, in rad.
+LEAST_ANGLE = 0.01
 #: Positions that a slow wave is followed over, at least and in trained lengths.
 LEAST, LENGTHS = 512, 4
 
@@ -127,14 +129,14 @@ def _angle(f: np.ndarray) -> float | None:
         cosine = middle @ outer / (2 * size) if size else 2.0
         misfit = np.abs(outer - 2 * cosine * middle).max() / np.abs(f).max()
         if misfit > MISFIT or not -1 <= cosine < 1:
-            # A step of a whole turn hides a wave; a first step never does.
-            return w
+            break
         w = math.acos(cosine) / step
         # A small angle is lost in rounding: look again over a longer step.
         if w * step > 0.25:
-            return w
+            break
         step *= 2
-    return w
+    # Less is no wave but rounding of a straight line, which satisfies the equation with w = 0.
+    return w if w is not None and w * len(f) > LEAST_ANGLE else None
 
 
 def added_vectors(study: Study, length: int, dtype: torch.dtype) -> np.ndarray | Absent:
