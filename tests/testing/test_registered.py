@@ -16,14 +16,23 @@ from posexp.testing import check_scheme, parametrize_checks
 from posexp.testing.subject import DIMS
 
 #: What a scheme is examined with, where its defaults would hide something: a window of 32 is none
-#: for 24 tokens.
-EXAMPLES = {"hybrid": {"name": "hybrid", "local_window": 4}}
+#: for 24 tokens, and a scale that begins behind the training length is 1.
+EXAMPLES = {
+    "hybrid": {"name": "hybrid", "local_window": 4},
+    "scaled_nope": {"name": "scaled_nope", "interval": 4},
+}
 SCHEMES = [EXAMPLES.get(name, name) for name in registry().names]
 T5_IN_BOTH = {
     "name": "hybrid",
     "local": {"name": "t5", "buckets": 8, "max_distance": 12},
     "global_": {"name": "t5"},
     "local_window": 4,
+}
+IROPE = {
+    "name": "hybrid",
+    "local_window": None,
+    "local_chunk": 5,
+    "global_": {"name": "scaled_nope", "interval": 4},
 }
 #: The other direction with other sizes: three heads, 10 wide, on one key/value head.
 BIDIRECTIONAL = AttentionDims(30, 3, n_layers=4, context_length=28, n_kv_heads=1, causal=False)
@@ -40,12 +49,20 @@ def in_a_window(name):
     )
 
 
-@parametrize_checks(*SCHEMES, T5_IN_BOTH, slow=False)
+def in_chunks(name):
+    return SchemeSpec(
+        f"{name}+chunks",
+        NoConfig,
+        lambda _, dims: with_span(build_scheme({"name": name}, dims), chunk=5),
+    )
+
+
+@parametrize_checks(*SCHEMES, T5_IN_BOTH, IROPE, slow=False)
 def test_causal(check):
     check()
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES, T5_IN_BOTH], ids=str)
+@pytest.mark.parametrize("scheme", [*SCHEMES, T5_IN_BOTH, IROPE], ids=str)
 def test_bidirectional(scheme):
     check_scheme(scheme, BIDIRECTIONAL, slow=False)
 
@@ -53,6 +70,10 @@ def test_bidirectional(scheme):
 @pytest.mark.parametrize("name", ["rope", "t5"])
 def test_with_a_span(name):
     check_scheme(in_a_window(name), slow=False)
+
+
+def test_in_chunks():
+    check_scheme(in_chunks("rope"), slow=False)
 
 
 @pytest.mark.parametrize(
