@@ -15,6 +15,7 @@ from posexp.page.spread import spread
 GAP = 14  # px between names
 CHARACTER = 6.6  # px of a character
 INDENT = 17  # px from the plot to a name
+NEAR = 20  # px from the edge within which a line ends there
 
 
 def width_of_names(series: Sequence[Series]) -> int:
@@ -26,33 +27,31 @@ def end_names(series: Sequence[Series], looks: Sequence[Look], frame: Frame) -> 
     """The names of `series`, moved apart, with a thin line to the end of the line of each."""
     _, top, right, bottom = frame.box
     room = bottom - top
-    ends = []
-    for i, one in enumerate(series):
+    ends, names = [], []
+    for one, look in zip(series, looks, strict=True):
         last = one.runs(frame.x.scale, frame.y.scale)[-1][-1]
-        y = min(max(frame.py(one.y[last]), top), bottom)
-        ends.append((y, frame.px(one.x[last]), i))
-    ends.sort()
-    places = spread(np.array([(y - top) / room for y, _, _ in ends]), GAP / room)
-    names = []
-    for (y, x, i), place in zip(ends, places * room + top, strict=True):
+        x, y = frame.px(one.x[last]), min(max(frame.py(one.y[last]), top), bottom)
+        if x > right - NEAR:
+            ends.append((y, x, one, look))
+        else:  # a line that ends early is named where it ends
+            names.append(_name(one, look, one.ending, x + 8, y))
+    ends.sort(key=lambda end: end[0])
+    places = spread(np.array([(y - top) / room for y, *_ in ends]), GAP / room) * room + top
+    for (y, x, one, look), place in zip(ends, places, strict=True):
         leader = f"M{min(x, right) + 4:.1f} {y:.1f}L{right + INDENT - 3:.1f} {place:.1f}"
-        names.append(
-            tag(
-                "g",
-                # A line that ends early is named by its "n/a", not joined across the plot.
-                tag("path", d=leader, class_="leader") if x > right - 20 else None,
-                tag(
-                    "text",
-                    shorten(series[i].ending, frame.right - INDENT),
-                    x=f"{right + INDENT:.1f}",
-                    y=f"{place + 4:.1f}",
-                ),
-                class_=f"name c{looks[i].color}",
-                style=series[i].style,
-                data_key=series[i].switch,
-            )
-        )
+        name = shorten(one.ending, frame.right - INDENT)
+        path = tag("path", d=leader, class_="leader")
+        names.append(_name(one, look, name, right + INDENT, place, path))
     return tag("g", *names, class_="names")
+
+
+def _name(
+    one: Series, look: Look, name: str, x: float, y: float, leader: Html | None = None
+) -> Html:
+    text = tag("text", name, x=f"{x:.1f}", y=f"{y + 4:.1f}")
+    return tag(
+        "g", leader, text, class_=f"name c{look.color}", style=one.style, data_key=one.switch
+    )
 
 
 def shorten(name: str, width: float) -> str:

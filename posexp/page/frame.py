@@ -11,7 +11,13 @@ from posexp.page.html import Html, join, tag
 
 Size = Literal["wide", "half", "small"]
 # Width and height in px on a desktop; a phone scales them to its width.
-SIZES: dict[str, tuple[int, int]] = {"wide": (860, 420), "half": (420, 290), "small": (270, 200)}
+SIZES: dict[str, tuple[int, int]] = {
+    "wide": (860, 420),
+    "half": (420, 290),
+    "small": (270, 200),
+} | {
+    "narrow": (420, 330)  # a wide chart on a phone
+}
 LEFT, TOP, BOTTOM, RIGHT = 46, 30, 40, 14
 WIDE_LEFT = 60
 # More tick labels than this on a chart as narrow as a phone would touch.
@@ -44,7 +50,7 @@ class Frame:
 
     x: Axis
     y: Axis
-    size: Size = "half"
+    size: str = "half"
     height: int | None = None
     right: int = 0
     left: int | None = None
@@ -119,7 +125,7 @@ class Frame:
             aria_label=label, class_=self.size, data_x=self.x.label, data_y=self.y.label,
         )  # fmt: skip
         # A phone cuts off the names beside the plot and widens the rest instead.
-        return tag("div", drawing, class_="plot", style=f"--shown:{shown:.3f}")
+        return tag("div", drawing, class_=f"plot {self.size}", style=f"--shown:{shown:.3f}")
 
 
 def figure(drawing: Html, title: str, caption: str, size: Size, key: Html | None = None) -> Html:

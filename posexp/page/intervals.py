@@ -66,13 +66,13 @@ class Intervals:
 
     def _row(self, estimate: Estimate, axis: Axis, looks: Looks) -> Html:
         look = looks.get(estimate.key or estimate.name)
-        zero = tag("line", x1=_at(axis, 0), x2=_at(axis, 0), y1=0, y2=28, class_="zero")
+        zero = tag("line", x1=_at(axis, 0), x2=_at(axis, 0), y1=0, y2="100%", class_="zero")
         parts = [zero, *(self._grid(axis))]
         text = ""
         if estimate.value is not None:
             text = number(estimate.value, self.form)
             parts += [
-                tag("circle", cx=_at(axis, p), cy=19, r=1.8, class_="seed")
+                tag("circle", cx=_at(axis, p), cy="50%", r=1.8, class_="seed")
                 for p in estimate.points
                 if axis.low <= p <= axis.high
             ]
@@ -82,7 +82,14 @@ class Intervals:
                     min(max(v, axis.low), axis.high) for v in (estimate.low, estimate.high)
                 )
                 parts.append(
-                    tag("line", x1=_at(axis, low), x2=_at(axis, high), y1=12, y2=12, class_="bar")
+                    tag(
+                        "line",
+                        x1=_at(axis, low),
+                        x2=_at(axis, high),
+                        y1="50%",
+                        y2="50%",
+                        class_="bar",
+                    )
                 )
             parts.append(self._dot(estimate, axis))
         name = tag("span", sample(look) if look else None, estimate.name, class_="who")
@@ -91,7 +98,7 @@ class Intervals:
         return tag(
             "div",
             name,
-            tag("svg", *parts, height=28, class_=classes, aria_hidden="true"),
+            tag("svg", *parts, class_=classes, aria_hidden="true"),
             words,
             class_="estimate muted" if estimate.muted else "estimate",
             data_key=estimate.key or estimate.name,
@@ -99,19 +106,19 @@ class Intervals:
 
     def _grid(self, axis: Axis) -> list[Html]:
         return [
-            tag("line", x1=_at(axis, t), x2=_at(axis, t), y1=0, y2=28, class_="grid")
+            tag("line", x1=_at(axis, t), x2=_at(axis, t), y1=0, y2="100%", class_="grid")
             for t in axis.ticks
             if t
         ]
 
     def _dot(self, estimate: Estimate, axis: Axis) -> Html:
         if axis.low <= estimate.value <= axis.high:
-            return tag("circle", cx=_at(axis, estimate.value), cy=12, r=4.5, class_="dot")
+            return tag("circle", cx=_at(axis, estimate.value), cy="50%", r=4.5, class_="dot")
         beyond = estimate.value > axis.high
         arrow = (
             "\N{BLACK RIGHT-POINTING TRIANGLE}" if beyond else "\N{BLACK LEFT-POINTING TRIANGLE}"
         )
-        return tag("text", arrow, x="100%" if beyond else "0%", y=16, class_="arrow")
+        return tag("text", arrow, x="100%" if beyond else "0%", y="50%", class_="arrow")
 
 
 def _at(axis: Axis, value: float) -> str:

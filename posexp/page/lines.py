@@ -49,8 +49,15 @@ class LineChart:
         drawn = [s for s in self.series if s.runs(self.x_scale, self.y_scale)]
         if not drawn:
             return figure(tag("p", "nothing to draw", class_="empty"), self.title, "", self.size)
-        frame = self._frame(drawn)
         styles = _styles(drawn, looks)
+        # A phone would shrink a wide drawing until nobody can read it: it gets one of its own.
+        sizes = ("wide", "narrow") if self.size == "wide" else (self.size,)
+        drawings = [self._drawing(drawn, styles, self._frame(drawn, size)) for size in sizes]
+        own = [i for i, s in enumerate(drawn) if looks.get(s.switch) is None]
+        key = _own_key([(drawn[i], styles[i]) for i in own])
+        return figure(join(*drawings), self.title, self.caption, self.size, key)
+
+    def _drawing(self, drawn: Sequence[Series], styles: Sequence[Look], frame: Frame) -> Html:
         lines = [self._draw(s, frame, styles[i]) for i, s in enumerate(drawn)]
         clipped: Html = join(*lines)
         if self.y_range or self.x_range:
@@ -61,15 +68,12 @@ class LineChart:
                 viewBox=f"{left - 6} {top} {right - left + 12} {bottom - top}",
             )  # fmt: skip
         names = end_names(drawn, styles, frame) if frame.right else None
-        drawing = frame.svg(
+        return frame.svg(
             frame.axes(self.marks, self.levels), clipped, names,
             label=f"{self.title or self.y_label}: {self.y_label} against {self.x_label}",
         )  # fmt: skip
-        own = [i for i, s in enumerate(drawn) if looks.get(s.switch) is None]
-        key = _own_key([(drawn[i], styles[i]) for i in own])
-        return figure(drawing, self.title, self.caption, self.size, key)
 
-    def _frame(self, drawn: Sequence[Series]) -> Frame:
+    def _frame(self, drawn: Sequence[Series], size: str) -> Frame:
         x = Axis.fit(
             self.x_label, [v for s in drawn for v in s.x], scale=self.x_scale, ticks=self.x_ticks,
             limits=self.x_range, room=0.03
@@ -82,9 +86,9 @@ class LineChart:
             self.y_label, heights, scale=self.y_scale, limits=self.y_range, room=0.06
         )  # fmt: skip
         right = 0
-        if self.labels and 1 < len(drawn) <= MOST_LABELS and self.size != "small":
-            right = min(SIZES[self.size][0] // 4, width_of_names(drawn))
-        return Frame(x, y, self.size, right=right)
+        if self.labels and 1 < len(drawn) <= MOST_LABELS and size in ("wide", "half"):
+            right = min(SIZES[size][0] // 4, width_of_names(drawn))
+        return Frame(x, y, size, right=right)
 
     def _draw(self, series: Series, frame: Frame, look: Look) -> Html:
         pieces = series.runs(self.x_scale, self.y_scale)

@@ -15,6 +15,6 @@ def number(value: float, form: str = "") -> str:
             ((u, s) for u, s in (("G", 1e9), ("M", 1e6)) if abs(value) >= s), ("", 1.0)
         )
         scaled = value / scale
-        text = f"{scaled:,.0f}" if 1e4 <= abs(scaled) < 1e6 else f"{scaled:.4g}"
+        text = f"{scaled:.0f}" if abs(scaled) >= 1e4 else f"{scaled:.4g}"
         text += unit
     return text.replace("-", "\N{MINUS SIGN}") if text.startswith("-") else text

@@ -130,12 +130,13 @@ def _row(row: Row, columns: Sequence[Column], looks: Looks, opens: bool, kind: s
                 aria_label=f"seeds of {cell.text}", hidden=True)
             if opens and i == 0 else None
         )  # fmt: skip
+        name = [fold, sample(look) if look else None, cell.text]
         cells.append(
             tag(
-                "th" if i == 0 else "td",
-                fold, sample(look) if look else None, cell.text,
+                "td" if i else "th",
+                cell.text if i else tag("span", *name, class_="who"),
                 tag("small", cell.note) if cell.note else None,
-                class_=classes or None, scope="row" if i == 0 else None,
+                class_=classes or None, scope=None if i else "row",
                 data_v=cell.value if cell.value is not None and cell.value != cell.text else None,
             )
         )  # fmt: skip

@@ -176,7 +176,7 @@
   // -- tables ---------------------------------------------------------------------------------
   function sortValue(body, index) {
     const cell = body.rows[0].cells[index];
-    const text = cell.dataset.v ?? [...cell.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.data).join("").trim();
+    const text = cell.dataset.v ?? (cell.querySelector(".who") ?? cell.firstChild)?.textContent.trim() ?? "";
     if (!cell.classList.contains("n")) return text;
     return text === "" ? NaN : Number(text.replace("\u2212", "-"));
   }

@@ -49,7 +49,7 @@ def controls(part: Part) -> list[page.Content]:
     if not drawn:
         return ["No job has a loss beyond T."]
     without = [] if charts[1] else ["No foreign prefix was evaluated."]
-    return [page.Grid(drawn), *without, *_literature(part)]
+    return [page.Grid(drawn, columns=3), *without, *_literature(part)]
 
 
 def _chart(
@@ -72,6 +72,7 @@ def _chart(
         x_ticks=lengths,
         y_form="+.3f",
         levels=[page.Level(0.0)],
+        size="small",
     )
 
 

@@ -26,7 +26,7 @@ def cost_and_quality(part: Part) -> list[page.Content]:
     if not charts:
         return ["No cost was recorded that differs between the settings."]
     return [
-        page.Grid(charts),
+        page.Grid(charts, columns=3),
         "Speed and memory are those of the machine and the kernels that each run had; "
         "posexp bench measures them in turns.",
     ]
@@ -45,6 +45,7 @@ def _chart(
         caption=caption + missing,
         x_form=",.2f" if name == "memory_gib" else ",.0f",
         y_form=".3f",
+        size="small",
     )
 
 

@@ -72,7 +72,8 @@ def _estimate(row: Row, contrast: Contrast) -> page.Estimate:
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         points=[value for _, value in contrast.by_seed] if len(contrast.by_seed) > 1 else (),
-        verdict=contrast.words,
+        # The interval already stands beside a difference that is claimed.
+        verdict=contrast.words if muted else contrast.verdict,
         muted=muted,
     )
 

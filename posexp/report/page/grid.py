@@ -17,7 +17,12 @@ def grid(part: Part) -> list[page.Content]:
         f"{found.seconds / 3600:.1f} hours of training, chosen or not."
     )
     kind = "note" if found.chosen_on_val else "warning"
-    return [page.Note(found.reason, kind), cost, *_chart(found), _table(found)]
+    return [
+        page.Note(found.reason, kind),
+        cost,
+        *_chart(found),
+        page.Details(f"all {len(found.candidates)} points", _table(found)),
+    ]
 
 
 def _chart(found: Grid) -> list[page.Content]:
@@ -48,7 +53,7 @@ def _chart(found: Grid) -> list[page.Content]:
     return [
         page.LineChart(
             series, name, "validation loss, bits per byte", x_scale="log10", y_form=".3f",
-            size="wide",
+            x_ticks=sorted({x for one in series for x in one.x}), size="wide",
             caption="A best point at an end of the grid: the best may lie outside it.",
         )
     ]  # fmt: skip

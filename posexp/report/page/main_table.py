@@ -37,7 +37,7 @@ def main_table(part: Part) -> list[page.Content]:
         page.Column("rank", help="by the loss at T; equal losses share a rank"),
         page.Column("seeds", help="seeds with a loss at T, of those that were planned"),
         *(page.Column(f"{times(n, t)}\n{n}", group="loss, bits per byte") for n in lengths),
-        page.Column(f"gain\nto {times(longest, t)}", help="loss at T minus loss here"),
+        page.Column(f"gain to\n{times(longest, t)}", help="loss at T minus loss here"),
         page.Column(
             f"minus {_short(part.baseline)}\nat T", help="paired difference to the baseline"
         ),
@@ -95,7 +95,7 @@ def _contrast(row: Row, t: int | None) -> page.Cell:
     if found.estimate is None:
         return page.Cell("", note=found.words, kind="muted")
     mean = found.estimate.mean
-    note = ", ".join(filter(None, [plus_minus(found.estimate), found.verdict]))
+    note = "\n".join(filter(None, [plus_minus(found.estimate), found.verdict]))
     kind = "" if found.verdict in (BETTER, WORSE) else "muted"
     return page.Cell(page.number(mean, "+.3f"), value=mean, note=note, kind=kind)
 

@@ -7,7 +7,9 @@ from posexp.report.estimate import Estimate
 from posexp.report.row import Cell, Row, SeedValue
 
 # What stands where there is no number; anything else is said as it is.
-ABSENT = {"undefined": "n/a", "memory": "n/a (memory)", "not tested": "", "not started": ""}
+ABSENT = {"undefined": "n/a", "memory": "n/a (memory)"}
+# Said once beside the name of the setting, not in every cell.
+SAID = ("not tested", "not started", "failed", "interrupted", "running")
 
 INTERVAL_NOTE = (
     "± is half of a 95 % interval over seeds and text; "
@@ -61,8 +63,9 @@ def seed_cell(found: SeedValue | None, form: str = ".3f") -> page.Cell:
 
 def absent(status: str) -> page.Cell:
     """The reason for a number that does not exist; it sorts behind all numbers."""
-    kind = "error" if status in ("diverged", "failed") else "muted"
-    return page.Cell(ABSENT.get(status, status), kind=kind)
+    if status in SAID:
+        return page.Cell("", kind="muted")
+    return page.Cell(ABSENT.get(status, status), kind="error" if status == "diverged" else "muted")
 
 
 def seeds_of(row: Row) -> dict[str, str]:
