@@ -77,7 +77,9 @@ class Frame:
         _, top, _, bottom = self.box
         return bottom - self.y.place(value) * (bottom - top)
 
-    def axes(self, marks: Sequence[Mark] = (), levels: Sequence[Level] = ()) -> Html:
+    def axes(
+        self, marks: Sequence[Mark] = (), levels: Sequence[Level] = (), grid: bool = True
+    ) -> Html:
         """Grid, ticks, labels, marks and levels: what lies under the data."""
         left, top, right, bottom = self.box
         parts: list[Html] = []
@@ -87,7 +89,8 @@ class Frame:
                 parts.append(_rect("beyond", x, top, right - x, bottom - top))
         for tick in self.y.ticks:
             y = self.py(tick)
-            parts.append(_line("grid", left, y, right, y))
+            if grid:
+                parts.append(_line("grid", left, y, right, y))
             parts.append(_text(self.y.text(tick), left - 7, y, "tick y"))
         parts.append(_line("axis", left, bottom, right, bottom))
         for i, tick in enumerate(self.x.ticks):

@@ -78,7 +78,7 @@ class HeatMap:
             data_values=base64.b64encode(read.tobytes()).decode(),
         )  # fmt: skip
         drawing = frame.svg(
-            tag("rect", class_="missing", **box), data, frame.axes(),
+            tag("rect", class_="missing", **box), data, frame.axes(grid=False),
             label=f"{self.title}: {self.y_label} by {self.x_label}",
         )  # fmt: skip
         ramp = tag("span", class_="ramp diverging" if self.diverging else "ramp")

@@ -130,5 +130,5 @@ def _band(series: Series, piece: Sequence[int], frame: Frame) -> Html:
 def _own_key(entries: Sequence[tuple[Series, Look]]) -> Html | None:
     if len(entries) < 2:
         return None
-    items = [tag("span", sample(look), s.name, class_="item", style=s.style) for s, look in entries]
+    items = [tag("span", sample(look, s.style), s.name, class_="item") for s, look in entries]
     return tag("div", *items, class_="ownkey")

@@ -38,7 +38,11 @@ class Look:
     def number(cls, i: int) -> Look:
         """The i-th look; the first 256 differ."""
         turn = i // COLORS
-        return cls(i % COLORS, (i + turn) % DASHES, (i + 2 * turn) % len(MARKERS))
+        return cls(
+            color=i % COLORS,
+            dash=(i + turn) % DASHES,
+            marker=(i + 2 * turn + turn // DASHES) % len(MARKERS),
+        )
 
     @property
     def classes(self) -> str:
@@ -65,12 +69,12 @@ def marker(look: Look, x: float, y: float) -> Html:
     return tag("use", href=f"#m{look.marker}", x=f"{x:.1f}", y=f"{y:.1f}")
 
 
-def sample(look: Look) -> Html:
-    """A short piece of line with its marker, for a key."""
+def sample(look: Look, style: str | None = None) -> Html:
+    """A short piece of line with its marker, for a key; `style` is a colour other than its own."""
     line = tag("line", x1=1, x2=31, y1=7, y2=7, class_="l")
     return tag(
         "svg", line, marker(look, 16, 7), class_=f"sample s {look.classes}", width=32, height=14,
-        aria_hidden="true",
+        style=style, aria_hidden="true",
     )  # fmt: skip
 
 
