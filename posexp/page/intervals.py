@@ -52,7 +52,7 @@ class Intervals:
         foot = tag(
             "div",
             tag("span"),
-            tag("svg", *ticks, height=18, aria_hidden="true"),
+            tag("div", tag("svg", *ticks, aria_hidden="true"), class_="strip"),
             tag("span", f"{self.label} \N{RIGHTWARDS ARROW}", class_="label"),
             class_="estimate foot",
         )
@@ -98,7 +98,7 @@ class Intervals:
         return tag(
             "div",
             name,
-            tag("svg", *parts, class_=classes, aria_hidden="true"),
+            tag("div", tag("svg", *parts, class_=classes, aria_hidden="true"), class_="strip"),
             words,
             class_="estimate muted" if estimate.muted else "estimate",
             data_key=estimate.key or estimate.name,

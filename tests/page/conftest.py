@@ -14,7 +14,9 @@ def drawing():
 
     def parse(block, names=()):
         written = block.html(Looks(names))
-        return ElementTree.fromstring(re.search(r"<svg .*</svg>", written, re.DOTALL).group())
+        return ElementTree.fromstring(
+            re.search(r'"--shown:[^>]*>(<svg .*?</svg>)</div>', written)[1]
+        )
 
     return parse
 

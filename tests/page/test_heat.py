@@ -39,7 +39,7 @@ def test_the_least_value_fades_into_the_page_and_the_greatest_does_not():
 
 def test_diverging_colours_meet_at_zero():
     pixels = picture(HeatMap([[-2.0, 0.0, 1.0, 2.0]], "x", "y", diverging=True))[0]
-    assert pixels[:, 3].tolist() == [255, 0, pytest.approx(128, abs=1), 255]
+    assert pixels[:, 3].tolist() == [255, 0, pytest.approx(128, abs=2), 255]
     blue, orange = pixels[0], pixels[3]
     assert blue[2] > blue[0]
     assert orange[0] > orange[2]

@@ -8,7 +8,7 @@ from posexp.page.looks import Looks
 
 def rows(intervals, names=()):
     written = intervals.html(Looks(names))
-    return re.findall(r'<div class="estimate.*?</div>', written)
+    return re.findall(r'<div class="estimate[ "].*?(?=<div class="estimate[ "]|$)', written)
 
 
 def share(row, kind, name):

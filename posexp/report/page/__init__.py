@@ -59,14 +59,14 @@ def report_page(study: Study) -> str:
 
 
 def _summary(study: Study) -> list[page.Content]:
-    content: list[page.Content] = [page.Note(note) for note in study.notes]
+    content: list[page.Content] = []
     for part in study.parts:
         if len(study.parts) > 1:
             content += [page.Heading(part.title), part.conditions]
         content += [page.Bullets(part.summary)] if part.summary else []
         content += _warning(part)
-        content += [page.Note(note) for note in part.notes]
-    return content
+    notes = list(dict.fromkeys([*study.notes, *(n for part in study.parts for n in part.notes)]))
+    return [*content, page.Details("How to read this", page.Bullets(notes))] if notes else content
 
 
 def _warning(part: Part) -> list[page.Content]:

@@ -29,7 +29,7 @@ def main_table(part: Part) -> list[page.Content]:
     if not part.rows:
         return ["No job has been planned."]
     t, lengths = part.context_length, shown_lengths(part)
-    longest = max(part.lengths, default=0)
+    gains = [n for n in part.lengths[-1:] if t and n > t]
     tasks = sorted({(n, r.task) for row in part.rows for n, r in row.recalled.items()})
     tasks = [(n, task) for n, task in tasks if n in (t, max(n for n, _ in tasks))]
     columns = [
@@ -37,7 +37,7 @@ def main_table(part: Part) -> list[page.Content]:
         page.Column("rank", help="by the loss at T; equal losses share a rank"),
         page.Column("seeds", help="seeds with a loss at T, of those that were planned"),
         *(page.Column(f"{times(n, t)}\n{n}", group="loss, bits per byte") for n in lengths),
-        page.Column(f"gain to\n{times(longest, t)}", help="loss at T minus loss here"),
+        *(page.Column(f"gain to\n{times(n, t)}", help="loss at T minus loss here") for n in gains),
         page.Column(
             f"minus {_short(part.baseline)}\nat T", help="paired difference to the baseline"
         ),
@@ -46,11 +46,11 @@ def main_table(part: Part) -> list[page.Content]:
         page.Column("GiB", group="cost", help="peak memory of training"),
         page.Column("parameters", group="cost"),
     ]
-    rows = [_row(row, part, lengths, longest, tasks) for row in part.rows]
-    table = page.Table(columns, rows, caption=CAPTION.format(interval=INTERVAL_NOTE))
-    counted = [f"order {k.split('_')[-1]}: {v:.3f}" for k, v in part.ngram.items()]
-    ngram = f"N-gram models, counted on the train split, reach {', '.join(counted)} bits per byte."
-    return [table, *([ngram] if counted else [])]
+    rows = [_row(row, part, lengths, gains, tasks) for row in part.rows]
+    counted = [f"{v:.3f} (order {k.split('_')[-1]})" for k, v in part.ngram.items()]
+    ngram = f" N-gram models, counted on the train split, reach {', '.join(counted)}."
+    caption = CAPTION.format(interval=INTERVAL_NOTE) + (ngram if counted else "")
+    return [page.Table(columns, rows, caption=caption)]
 
 
 def shown_lengths(part: Part) -> list[int]:
@@ -60,7 +60,7 @@ def shown_lengths(part: Part) -> list[int]:
 
 
 def _row(
-    row: Row, part: Part, lengths: list[int], longest: int, tasks: list[tuple[int, str]]
+    row: Row, part: Part, lengths: list[int], gains: list[int], tasks: list[tuple[int, str]]
 ) -> page.Row:
     t = part.context_length
     at_t = row.losses.get(t) if t else None
@@ -72,7 +72,7 @@ def _row(
         page.Cell(str(row.rank), value=row.rank) if row.rank else absent(""),
         page.Cell(str(planned) if with_loss == planned else f"{with_loss} of {planned}", with_loss),
         *(cell(row.losses.get(n)) for n in lengths),
-        cell(row.gains.get(longest), "+.3f"),
+        *(cell(row.gains.get(n), "+.3f") for n in gains),
         _contrast(row, t),
         *(_recalled(row.recalled.get(n), task) for n, task in tasks),
         page.Cell(f"{cost.tokens_per_second:,.0f}", cost.tokens_per_second)
@@ -82,7 +82,7 @@ def _row(
         page.Cell(f"{cost.parameters:,}", cost.parameters) if cost.parameters else absent(""),
     ]
     jobs = seeds_of(row)
-    children = [_seed(row, job, seed, lengths, longest, tasks, t) for job, seed in jobs.items()]
+    children = [_seed(row, job, seed, lengths, gains, tasks, t) for job, seed in jobs.items()]
     return page.Row(cells, children=children, key=row.label)
 
 
@@ -115,7 +115,7 @@ def _seed(
     job: str,
     seed: str,
     lengths: list[int],
-    longest: int,
+    gains: list[int],
     tasks: list[tuple[int, str]],
     t: int | None,
 ) -> page.Row:
@@ -130,7 +130,7 @@ def _seed(
             None,
             None,
             *(seed_cell(of(row.losses.get(n))) for n in lengths),
-            seed_cell(of(row.gains.get(longest)), "+.3f"),
+            *(seed_cell(of(row.gains.get(n)), "+.3f") for n in gains),
             None if difference is None else page.Cell(page.number(difference, "+.3f"), difference),
             *(seed_cell(of(row.recalled.get(n)), ".2f") for n, _ in tasks),
             None,

@@ -1,3 +1,4 @@
+import json
 import math
 import re
 
@@ -14,6 +15,13 @@ def full(sweep, losses):
             shifted = tuple(mean and mean + 0.01 * (seed - 1) for mean in means)
             sweep.write(scheme, shifted, seed=seed)
     return sweep
+
+
+def evaluated(job, **changes):
+    """Change what a job has recorded of its evaluation."""
+    result = json.loads((job / "result.json").read_text())
+    result["evaluation"] |= changes
+    (job / "result.json").write_text(json.dumps(result))
 
 
 def rows_of(text):
@@ -106,20 +114,18 @@ def test_sections_without_data_say_why(sweep, read):
 
 
 def test_nothing_beyond_t_leaves_nothing_to_control_for(sweep, read, losses):
-    import json
-
     job = sweep.write("rope", losses["rope"])
-    result = json.loads((job / "result.json").read_text())
-    kept = [entry for entry in result["evaluation"]["anchored"] if entry["length"] <= T]
-    result["evaluation"] |= {"anchored": kept, "foreign": [], "lengths": [64, 128]}
-    (job / "result.json").write_text(json.dumps(result))
+    anchored = json.loads((job / "result.json").read_text())["evaluation"]["anchored"]
+    kept = [entry for entry in anchored if entry["length"] <= T]
+    evaluated(job, anchored=kept, foreign=[], lengths=[64, 128])
     assert "Nothing was tested beyond T" in read(sweep.path)["controls"]
 
 
 def test_settings_scored_on_other_targets_stand_apart(sweep, read, losses):
     sweep.write("rope", losses["rope"])
     settings = {"trainer": {"context_length": 64, "max_steps": 1000}}
-    sweep.write("alibi", losses["alibi"], settings=settings, context_length=64)
+    other = sweep.write("alibi", losses["alibi"], settings=settings, context_length=64)
+    evaluated(other, context_length=64)
     sections = read(sweep.path)
     assert "T = 128" in sections["table"]
     assert "T = 64" in sections["table"]
