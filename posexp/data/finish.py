@@ -75,7 +75,7 @@ def finish(
 
 def clean(directory: Path) -> None:
     """Delete what a prepared directory does not have. The manifest is there."""
-    for pattern in ("documents-*.bin", "names-*.bin", "shard-*.json", f"*{PARTIAL}", "plan.json"):
+    for pattern in ("documents-*.bin", "names-*.bin", "shard-*.json", f"*{PARTIAL}"):
         for path in directory.glob(pattern):
             path.unlink()
 

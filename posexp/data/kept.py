@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 WHOLE = "whole.json"
-Temporary = tempfile.TemporaryDirectory
+
+
+class Temporary:
+    """A new directory that is deleted with this object, or at the end of the process."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="posexp-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def cache_directory() -> Path:
@@ -24,14 +32,14 @@ def kept(place: Path | None, write: Callable[[Path], None]) -> tuple[Path, Tempo
     """The directory `place`, which `write` fills if it is not there; its last file is WHOLE.
 
     Several processes may make it at once: each writes the same, and the first is kept. Where
-    nothing can be written, or `place` is None, it is a temporary one: deleted with the second
-    result, None otherwise. Raises what `write` raises, unless it is an `OSError` of the place.
+    nothing can be written, or `place` is None, it is a temporary one, the second result, which is
+    None otherwise. Raises what `write` raises, unless it is an `OSError` of the place.
     """
     if place is not None and ((place / WHOLE).is_file() or _made(place, write)):
         return place, None
-    temporary = tempfile.TemporaryDirectory(prefix="posexp-")
-    write(Path(temporary.name))
-    return Path(temporary.name), temporary
+    temporary = Temporary()
+    write(temporary.path)
+    return temporary.path, temporary
 
 
 def _made(place: Path, write: Callable[[Path], None]) -> bool:

@@ -123,6 +123,8 @@ def _check_prepared(
     corpus: Corpus, data: Mapping[str, Any], tokenizer: Tokenizer | None, path: Path
 ) -> None:
     """A prepared directory has its tokenizer; one that is named as well must be the same."""
+    if data.get("column") not in (None, COLUMN):
+        raise ValueError(f"data.column={data['column']} is for text, and {path} is prepared")
     named = data.get("tokenizer")
     if tokenizer is None and named is None and data.get("vocabulary") is None:
         return

@@ -13,14 +13,32 @@ zero-frequency problem", method C; interpolated as in Chen and Goodman 1999.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from posexp.data.documents import Document
+from posexp.data.documents import Corpus, Document, lengths
+from posexp.data.tokenizer import BYTES
 from posexp.data.tokens import BOS
 
 BITS = 9  # a byte or BOS
 MAX_ORDER = 7  # 7 symbols of 9 bits fit an int64
+MAX_TOKENS = 2**26  # counting takes some 100 bytes a byte
+
+
+def bytes_of(corpus: Corpus, split: str) -> list[Document]:
+    """The documents of one split as bytes, whatever the tokenizer.
+
+    Raises `ValueError` where there are more than MAX_TOKENS, all of which would be in memory, and
+    for a tokenizer that is not known.
+    """
+    documents = corpus.split(split)
+    if lengths(documents).sum() > MAX_TOKENS:
+        raise ValueError(f"{split} has more than {MAX_TOKENS} tokens to count in memory")
+    if corpus.tokenizer.is_bytes:
+        return list(documents)
+    texts = (corpus.tokenizer.decode(d.tokens) for d in documents)
+    return [replace(d, tokens=BYTES.encode(text)) for d, text in zip(documents, texts, strict=True)]
 
 
 def bits_per_byte(

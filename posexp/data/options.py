@@ -46,7 +46,7 @@ def run(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
     )
     print(
         f"{len(corpus.documents)} documents in {given.out}: posexp train data=text "
-        f"data.path={given.out}"
+        f"data.path={given.out}\ntokens: {corpus.tokenizer.identity}"
     )
     return 0
 

@@ -74,14 +74,17 @@ def prepare(
             with source.shown(progress) as read:
                 tokenizer = chosen or _trained(building, source, data)
                 shards = ShardWriter(building, tokenizer.dtype, shard)
-                stream = islice(stream_splits(read()), shards.documents, None)
-                with closing(shards):
+                with closing(read()) as documents, closing(shards):
+                    stream = islice(stream_splits(documents), shards.documents, None)
                     for document, size in encoded(stream, tokenizer, workers):
                         shards.add(document, size)
                     shards.commit()
+                if not shards.committed:
+                    raise ValueError(f"there are no documents in {', '.join(map(str, sources))}")
                 finish(building, shards.committed, tokenizer, source.record)
         clean(building)
         os.replace(building, out)
+        (out / PLAN).unlink()  # last: without it all would begin anew
     return open_prepared(out, out.resolve().name)
 
 
@@ -143,7 +146,9 @@ def _told(building: Path) -> Iterator[None]:
     except BaseException as error:
         for path in building.glob(f"*{PARTIAL}"):
             path.unlink()
-        done = sum(shard["documents"] for shard in committed(building))
+        manifest = read_json(building / MANIFEST)  # all is done but the renaming
+        shards = committed(building)
+        done = sum(s["documents"] for s in shards) if manifest is None else manifest["documents"]
         if not done:
             shutil.rmtree(building, ignore_errors=True)
         kept = f"{done} documents are kept in {building}" if done else "nothing was kept"
@@ -153,6 +158,6 @@ def _told(building: Path) -> Iterator[None]:
                 f"the disk is full, or files may not grow further ({error.strerror}): make room; "
                 f"{kept}, and {again}"
             ) from error
-        if done:
+        if done and not isinstance(error, ValueError):  # else the text has to change first
             print(f"posexp: {kept}; {again}", file=sys.stderr)
         raise

@@ -36,8 +36,8 @@ class Source:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a manifest says of it: how many files, and a hash of names, sizes and times."""
-        described = json.dumps(self.description).encode("utf-8")
+        """What a manifest says of it: how many files, and a hash of their names and sizes."""
+        described = json.dumps([one[:2] for one in self.description]).encode("utf-8")
         found = hashlib.sha256(described).hexdigest()
         return {"files": len(self.description), "fingerprint": found}
 
@@ -83,7 +83,7 @@ def open_source(sources: Sequence[str | Path], data: Mapping[str, Any]) -> Sourc
         settings = [{**data, "path": str(source), "streaming": True} for source in sources]
         if len(settings) > 1:
             raise ValueError("one dataset at a time can be prepared; their rows have equal ids")
-        return Source(lambda: read_dataset(settings[0]), [str(sources[0])], None, position)
+        return Source(lambda: read_dataset(settings[0]), [[str(sources[0])]], None, position)
     paths = [Path(source).expanduser() for source in sources]
     files = [found for path in paths for found in find_files(path)]
     found = [file.stat() for _, file in files]
@@ -91,7 +91,7 @@ def open_source(sources: Sequence[str | Path], data: Mapping[str, Any]) -> Sourc
     return Source(
         lambda: read_documents(files, column, position),
         [
-            [name, str(file.resolve()), stat.st_size, stat.st_mtime_ns]
+            [name, stat.st_size, str(file.resolve()), stat.st_mtime_ns]
             for (name, file), stat in zip(files, found, strict=True)
         ],
         sum(stat.st_size for stat in found),

@@ -101,12 +101,14 @@ def _parts(sizes: np.ndarray, context_length: int, bos: str) -> Iterator[dict[st
     for rows in _short(sizes, context_length, bos):
         targets = sizes[rows] - first_start(bos)
         packs = plan_packs(targets.tolist(), context_length)
+        if not packs:
+            continue
         members = np.array([n for pack in packs for n in pack], dtype=np.int64)
-        ends = packed + np.cumsum([len(pack) for pack in packs], dtype=np.int64)
-        weights = np.cumsum([targets[pack].sum() for pack in packs], dtype=np.int64)
-        yield {"packed": rows[members], "pack_sizes": ends, "pack_ends": pairs + weights}
+        ends = np.cumsum([len(pack) for pack in packs], dtype=np.int64)
+        weights = np.cumsum(targets[members])[ends - 1]
+        yield {"packed": rows[members], "pack_sizes": packed + ends, "pack_ends": pairs + weights}
         packed += len(members)
-        pairs += int(weights[-1]) if len(weights) else 0
+        pairs += int(weights[-1])
 
 
 def _short(sizes: np.ndarray, context_length: int, bos: str) -> Iterator[np.ndarray]:

@@ -34,9 +34,10 @@ def open_token_files(
 ) -> Corpus:
     """The corpus of a directory, memory-mapped.
 
-    `data` has `vocabulary`, the number of ids (or meta.json has it), `dtype`, uint16 unless
-    given, `separator`, an id or None, and `tokenizer`, the path of the tokenizer.json with which
-    the tokens were made: without it losses are in bits per token.
+    `data` has `dtype`, uint16 unless given, `separator`, an id or None, and `tokenizer`, the path
+    of the tokenizer.json with which the tokens were made. Without that it has `vocabulary`, the
+    number of ids (or meta.json has it), and `bytes_per_token`, the bytes of text that a token is on
+    average: losses are in bits per byte all the same.
 
     Raises `ValueError` for a directory without train.bin, a file that is cut off, an id outside the
     vocabulary, or settings that contradict each other.
@@ -98,7 +99,8 @@ class TokenFiles(MappedDocuments):
     @property
     def lengths(self) -> np.ndarray:
         """The tokens of each."""
-        return np.concatenate([part.lengths for part in self._parts.values()])
+        sizes = [part.lengths for part in self._parts.values()]
+        return np.concatenate([np.empty(0, np.int64), *sizes])
 
     def __len__(self) -> int:
         return sum(len(part) for part in self._parts.values())
@@ -119,6 +121,7 @@ NONE = TokenFiles({})
 
 def _tokenizer(path: Path, data: Mapping[str, Any]) -> Tokenizer:
     vocabulary, named = data.get("vocabulary"), data.get("tokenizer")
+    bytes_per_token = data.get("bytes_per_token")
     meta = read_json(path / META) or {}
     vocabulary = meta.get("vocab_size") if vocabulary is None else vocabulary
     if named is not None:
@@ -129,6 +132,8 @@ def _tokenizer(path: Path, data: Mapping[str, Any]) -> Tokenizer:
             )
         from posexp.data.json_tokenizer import JsonTokenizer
 
+        if bytes_per_token is not None:
+            raise ValueError("data.bytes_per_token is for tokens without a tokenizer: leave it out")
         tokenizer = JsonTokenizer.open(Path(named).expanduser())
         if vocabulary is not None and vocabulary > tokenizer.vocabulary:
             raise ValueError(
@@ -141,4 +146,10 @@ def _tokenizer(path: Path, data: Mapping[str, Any]) -> Tokenizer:
             f'{path / META} with {{"vocab_size": ...}}; meta.pkl is not opened, for unpickling '
             "runs what is in it"
         )
-    return UnknownTokenizer(vocabulary)
+    if not (bytes_per_token or 0) > 0:
+        raise ValueError(
+            "losses are in bits per byte: data=bin needs data.tokenizer, the tokenizer.json of its "
+            "tokens, or data.bytes_per_token, the bytes of text that a token is on average (1 for "
+            "characters of English text)"
+        )
+    return UnknownTokenizer(vocabulary, bytes_per_token)

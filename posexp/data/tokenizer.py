@@ -23,25 +23,19 @@ class Tokenizer(ABC):
     sha256
         Of tokenizer.json; None where there is none.
     token_bytes
-        (V,) int64, the bytes of text that each token is, 0 for BOS; None where nobody knows, and
-        then losses are in bits per token.
+        (V,), the bytes of text that each token is, 0 for BOS.
     """
 
     bos: int
     vocabulary: int
     identity: str
     sha256: str | None = None
-    token_bytes: np.ndarray | None
+    token_bytes: np.ndarray
 
     @property
     def is_bytes(self) -> bool:
         """Whether a token is a byte and BOS is 256, as tasks and n-gram models have it."""
         return self.identity == TOKENIZER
-
-    @property
-    def unit(self) -> str:
-        """What a loss is divided by: `byte`, or `token` where bytes are not known."""
-        return "token" if self.token_bytes is None else "byte"
 
     @property
     def dtype(self) -> np.dtype:
@@ -89,13 +83,13 @@ BYTES = ByteTokenizer()
 
 
 class UnknownTokenizer(Tokenizer):
-    """Tokens that came without their tokenizer: only their number is known. BOS is one id more."""
+    """Tokens that came without their tokenizer: all that is known is how many there are, and how
+    many bytes one is on average. BOS is one id more."""
 
-    token_bytes = None
-
-    def __init__(self, tokens: int) -> None:
+    def __init__(self, tokens: int, bytes_per_token: float) -> None:
         self.bos, self.vocabulary = tokens, tokens + 1
-        self.identity = f"unknown, {tokens} tokens, BOS {tokens}"
+        self.token_bytes = np.append(np.full(tokens, float(bytes_per_token)), 0.0)
+        self.identity = f"unknown, {tokens} tokens of {bytes_per_token:g} bytes, BOS {tokens}"
 
     def encode(self, text: bytes) -> np.ndarray:
         raise ValueError(f"{_NO_TEXT}, so that text cannot be turned into tokens")

@@ -42,7 +42,7 @@ def usable_documents(documents: Sequence[Document], longest: int) -> int:
         sizes = ", ".join(f"{d.id} ({len(d.tokens)} tokens)" for d in documents[:5])
         if len(documents) > 5:
             sizes += f" and {len(documents) - 5} more"
-        most = int(max(lengths(documents), default=0))
+        most = int(lengths(documents).max(initial=0))
         raise ValueError(
             f"no document is long enough for evaluation length {longest}, which needs "
             f"{longest + 1} tokens: {sizes or 'the split is empty'}"

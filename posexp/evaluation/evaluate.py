@@ -56,7 +56,7 @@ def evaluate(
     Gives a dict of JSON values (strict: never NaN), and arrays to pair evaluations by: `document`
     and `position` of each anchor, then `anchored_L` and `foreign_L`, the nats per byte (float64) of
     each anchor (`per_byte`), for the lengths that could be measured. `gain` is A(T) less the row's
-    own figure. `unit` is "byte", or "token" where nobody knows the bytes of a token.
+    own figure.
 
     Raises `ValueError` for settings that cannot be carried out, such as a split without a document
     of Lmax + 1 tokens.
@@ -121,7 +121,6 @@ def evaluate(
     }
     results = {
         "split": config["split"],
-        "unit": tokenizer.unit,
         "bos": bos,
         "context_length": context_length,
         "targets": config["targets"],

@@ -39,7 +39,7 @@ class LossRunner:
     token_bytes: np.ndarray | None = None
 
     def sizes(self, windows: Windows, count: int) -> np.ndarray:
-        """The bytes of every target of `count` windows, (count, S) int64, as `losses` has them."""
+        """The bytes of every target of `count` windows, (count, S), as `losses` has them."""
         targets = [windows(n)[1] for n in range(count)]
         scored = np.stack([part[part != IGNORED] for part in targets])
         return np.ones_like(scored) if self.token_bytes is None else self.token_bytes[scored]

@@ -104,7 +104,6 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
     corpus = load_corpus(config["data"])
     with torch.device("meta"):
         model = make_model(config, corpus.tokenizer.vocabulary)
-    check_vocabulary(config, corpus.tokenizer.vocabulary)
     if trainer["val_every"] is not None and not corpus.split("val"):
         raise ValueError(
             f"corpus {corpus.name} has no val split to look at every {trainer['val_every']} steps; "
@@ -123,16 +122,6 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
         kernels=[kernel.name for kernel in model.kernels_on(device)],
         tokens=trainer["max_steps"] * trainer["batch_size"] * trainer["context_length"],
     )
-
-
-def check_vocabulary(config: Mapping[str, Any], tokens: int) -> None:
-    """Raise `ValueError` where the embedding is too small for `tokens` ids, and MASK's if any."""
-    given, needed = config["model"].get("vocabulary"), Objective.of(config).vocabulary(tokens)
-    if given is not None and given < needed:
-        raise ValueError(
-            f"model.vocabulary={given} is fewer than the ids of the tokenizer, {needed}; nearest "
-            f"valid: {needed}, or null"
-        )
 
 
 def check_span(span: Mapping[str, Any]) -> None:

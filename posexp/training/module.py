@@ -104,11 +104,11 @@ class LanguageModule(pl.LightningModule):
         if self._token_bytes is not None:
             targets = batch["targets"][batch["targets"] != IGNORED].cpu()
             tokens = self._token_bytes[targets].sum()
-        self._val_bytes += int(tokens)
+        self._val_bytes += float(tokens)
 
     def on_validation_epoch_start(self) -> None:
         self._val_sum = torch.zeros((), dtype=torch.float64, device=self.device)
-        self._val_bytes = 0
+        self._val_bytes = 0.0
 
     def on_validation_epoch_end(self) -> None:
         # Every rank reads every window, so there is nothing to reduce.

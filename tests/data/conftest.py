@@ -15,6 +15,12 @@ def make_document():
     return make
 
 
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    """Nothing here survives a loss of power; processes of their own wait for the disk as ever."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
 @pytest.fixture
 def write(tmp_path):
     """Write a file below tmp_path from text or bytes; its path."""

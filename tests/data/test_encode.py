@@ -31,11 +31,6 @@ def test_documents_come_in_order_with_the_bytes_of_their_text(documents, tokeniz
     ]
 
 
-def test_two_processes_give_the_same(documents, tokenizer):
-    alone = described(encoded(documents, tokenizer, 1))
-    assert described(encoded(documents, tokenizer, 2, 500)) == alone
-
-
 def test_little_is_read_ahead(documents, tokenizer):
     read = []
     stream = (read.append(d) or d for d in documents)

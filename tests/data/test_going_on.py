@@ -1,5 +1,6 @@
 """A preparation that is stopped anywhere goes on and ends with the same bytes."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -96,14 +97,19 @@ def test_a_run_that_is_stopped_while_it_finishes_goes_on(
     assert contents(tmp_path / "out") == whole
 
 
+@pytest.mark.parametrize("step", ["clean", "os.replace"])
 def test_a_run_that_was_stopped_after_its_manifest_is_only_renamed(
-    source, whole, tmp_path, monkeypatch
+    source, whole, tmp_path, monkeypatch, step
 ):
-    def stop(*_):
+    replace = os.replace
+
+    def stop(*given):
+        if step == "os.replace" and given[0].name != ".out.partial":
+            return replace(*given)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("posexp.data.prepare.clean", stop)
+        patch.setattr(f"posexp.data.prepare.{step}", stop)
         with pytest.raises(KeyboardInterrupt):
             prepare([source], tmp_path / "out", shard=500)
     monkeypatch.setattr("posexp.data.prepare.encoded", None)
@@ -152,8 +158,8 @@ posexp.data.encode._encode = lambda *given: time.sleep(0.01) or encode(*given)
 """
 
 
-# 100 bytes do not hold the plan, 900 no shard; the index of all documents needs 11,400.
-@pytest.mark.parametrize(("limit", "kept"), [(100, False), (900, False), (9000, True)])
+# 900 bytes do not hold a shard; the index of all documents needs 10,600.
+@pytest.mark.parametrize(("limit", "kept"), [(900, False), (9000, True)])
 def test_a_full_disk_is_one_error_and_nothing_is_lost(source, whole, tmp_path, limit, kept):
     out, building = tmp_path / "out", tmp_path / ".out.partial"
     ran = subprocess.run(command(source, out, LIMIT.format(limit)), capture_output=True, text=True)
@@ -165,6 +171,16 @@ def test_a_full_disk_is_one_error_and_nothing_is_lost(source, whole, tmp_path, l
     assert not out.exists() and building.exists() == kept
     prepare([source], out, shard=500)
     assert contents(out) == whole
+
+
+def test_a_disk_that_is_full_at_once_is_one_error(source, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("posexp.data.prepare.write_whole", full)
+    with pytest.raises(ValueError, match="the disk is full.*No space left.*nothing was kept"):
+        prepare([source], tmp_path / "out")
+    assert os.listdir(tmp_path) == ["src"]
 
 
 def test_a_killed_run_goes_on(source, whole, tmp_path):

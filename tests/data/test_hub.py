@@ -90,3 +90,9 @@ def test_each_mistake_is_one_clear_error(saved, data, message):
 def test_a_dataset_that_is_not_there_is_one_clear_error(tmp_path):
     with pytest.raises(ValueError, match="the dataset .*nowhere cannot be loaded"):
         load(tmp_path / "nowhere")
+
+
+def test_a_dataset_without_rows_is_no_corpus(tmp_path, monkeypatch):
+    monkeypatch.setattr("posexp.data.source.read_dataset", lambda data: (d for d in ()))
+    with pytest.raises(ValueError, match="there are no documents in"):
+        prepare([tmp_path / "none"], tmp_path / "out", {"name": "hf", "split": "train"})

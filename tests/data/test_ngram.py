@@ -8,7 +8,7 @@ import pytest
 
 from posexp.data.documents import Document
 from posexp.data.load import load_corpus
-from posexp.data.ngram import bits_per_byte
+from posexp.data.ngram import bits_per_byte, bytes_of
 from posexp.data.tokens import encode
 
 
@@ -131,3 +131,16 @@ def test_the_other_published_baselines(name, split, order, expected):
 def test_bad_input_is_one_clear_error(train, test, order, message):
     with pytest.raises(ValueError, match=message):
         bits_per_byte(documents(train), documents(test), order)
+
+
+def test_the_text_is_counted_whatever_its_tokens_are(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("POSEXP_CACHE", str(tmp_path / "cache"))
+    data = {"name": "text", "path": write("a.txt", "The cat sat — é.\n\n" * 90)}
+    plain = load_corpus(data)
+    merged = load_corpus(data | {"tokenizer": "bpe", "vocabulary": 270})
+    for split in ("train", "test"):
+        found, expected = bytes_of(merged, split), bytes_of(plain, split)
+        assert [d.tokens.tolist() for d in found] == [d.tokens.tolist() for d in expected]
+    monkeypatch.setattr("posexp.data.ngram.MAX_TOKENS", 100)
+    with pytest.raises(ValueError, match="train has more than 100 tokens"):
+        bytes_of(plain, "train")

@@ -12,10 +12,26 @@ from posexp.data.load import load_corpus
 def test_settings_reach_the_preparation(write, tmp_path, capsys):
     lines = "\n".join(json.dumps({"content": f"text number {n} of many"}) for n in range(20))
     source, out = write("a.jsonl", lines), tmp_path / "out"
-    options = ["--tokenizer", "bpe", "--vocabulary", "270", "--column", "content", "--workers", "2"]
+    options = ["--tokenizer", "bpe", "--vocabulary", "270", "--column", "content"]
     assert main(["prepare", str(source), "--out", str(out), *options]) == 0
-    assert f"20 documents in {out}: posexp train data=text" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"20 documents in {out}: posexp train data=text" in told and "BOS 270 (added)" in told
     assert load_corpus({"name": "text", "path": out}).tokenizer.vocabulary == 271
+
+
+def test_a_dataset_and_workers_are_asked_for(monkeypatch):
+    seen = []
+
+    def never(*given, **named):
+        seen.append((*given, named))
+        raise ValueError("not now")
+
+    monkeypatch.setattr("posexp.data.prepare.prepare", never)
+    words = ["team/x", "--out", "o", "--hf", "--split", "train", "--limit", "9", "--workers", "2"]
+    assert main(["prepare", *words]) == 2
+    ((sources, out, data, workers, _),) = seen
+    assert (sources, str(out), workers, data["name"]) == (["team/x"], "o", 2, "hf")
+    assert (data["split"], data["limit"], data["subset"]) == ("train", 9, None)
 
 
 @pytest.mark.parametrize(

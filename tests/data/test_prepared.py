@@ -137,6 +137,7 @@ def test_a_tokenizer_that_is_named_must_be_the_directorys(prepared, tmp_path):
         ({"tokenizer": str(tmp_path)}, "tokenizer.json"),
         ({"tokenizer": "bpe"}, "a BPE to be trained"),
         ({"vocabulary": 300}, "data.vocabulary=300 is for data.tokenizer=bpe"),
+        ({"column": "content"}, "data.column=content is for text"),
     ):
         with pytest.raises(ValueError, match=given):
             load(prepared, **data)

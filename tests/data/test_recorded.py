@@ -27,7 +27,7 @@ def test_bytes_need_no_copy_and_no_record(tmp_path):
 
 def test_what_is_not_kept_is_not_there(tokenizer, tmp_path):
     assert recorded_tokenizer(tmp_path, {"tokenizer": tokenizer.record()}) is None
-    assert recorded_tokenizer(tmp_path, {"tokenizer": UnknownTokenizer(9).record()}) is None
+    assert recorded_tokenizer(tmp_path, {"tokenizer": UnknownTokenizer(9, 4).record()}) is None
 
 
 def test_a_copy_that_was_changed_is_refused(tokenizer, tmp_path):

@@ -58,7 +58,7 @@ def test_another_kind_of_file_is_refused_with_the_kinds_that_can_be_read(write, 
     path = write(name, "x")
     if path.parent != tmp_path:
         path = path.parent
-    with pytest.raises(ValueError, match=r"\.txt, \.txt\.gz, \.jsonl or \.jsonl\.gz"):
+    with pytest.raises(ValueError, match=r"\.txt, \.txt\.gz, .*gz or \.parquet"):
         find_files(path)
 
 

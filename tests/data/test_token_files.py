@@ -30,7 +30,8 @@ def directory(tmp_path):
 
 
 def load(directory, **data):
-    return load_corpus({"name": "bin", "path": str(directory), "vocabulary": 10, **data})
+    settings = {"vocabulary": 10, "bytes_per_token": 4.5, **data}
+    return load_corpus({"name": "bin", "path": str(directory), **settings})
 
 
 def test_documents_stand_between_separators(directory):
@@ -42,7 +43,8 @@ def test_documents_stand_between_separators(directory):
     ]
     assert [d.split for d in corpus.documents] == ["train"] * 3 + ["val"]
     assert len(corpus.documents) == 4 and list(corpus.split("test")) == []
-    assert (corpus.name, corpus.tokenizer.bos, corpus.tokenizer.unit) == ("tokens", 10, "token")
+    assert (corpus.name, corpus.tokenizer.bos) == ("tokens", 10)
+    assert (corpus.tokenizer.token_bytes[:10] == 4.5).all()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -95,8 +97,7 @@ def test_ids_beyond_65536_are_uint32(tmp_path):
 def test_a_tokenizer_gives_tokens_their_bytes(directory):
     file = directory / "tokenizer.json"
     file.write_bytes(train_bpe([b"abc"], 257))
-    corpus = load(directory, vocabulary=None, tokenizer=str(file))
-    assert corpus.tokenizer.unit == "byte"
+    corpus = load(directory, vocabulary=None, bytes_per_token=None, tokenizer=str(file))
     assert (corpus.tokenizer.token_bytes[corpus.documents[0].tokens] == 1).all()
 
 
@@ -133,6 +134,9 @@ def empty(path):
         (lambda p: (p / "train.bin").unlink(), {}, "has no train.bin"),
         (None, {"vocabulary": 9}, r"train.bin: token 3 is 9, and ids end at 8 \(data.vocabulary\)"),
         (None, {"vocabulary": 0}, "needs data.vocabulary"),
+        (None, {"bytes_per_token": None}, "needs data.tokenizer.*or data.bytes_per_token"),
+        (None, {"bytes_per_token": 0}, "needs data.tokenizer.*or data.bytes_per_token"),
+        (None, {"tokenizer": "x.json"}, "data.bytes_per_token is for tokens without a tokenizer"),
         (None, {"separator": 10}, "data.separator must be an id, 0 to 9, got 10"),
         (None, {"dtype": "int64"}, "data.dtype must be uint16 or uint32, got int64"),
         (None, {"tokenizer": "bpe"}, "data.tokenizer=bpe does not go with data=bin"),

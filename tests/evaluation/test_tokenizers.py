@@ -70,7 +70,6 @@ def test_a_uniform_model_costs_the_tokens_of_the_text_by_its_bytes(data, kind):
         part = tiles[:, bucket["first"] : bucket["last"] + 1]
         assert bucket["count"] == part.size
         assert bucket["bits_per_byte"] == pytest.approx(part.size * math.log2(v) / part.sum())
-    assert results["unit"] == "byte"
 
 
 def test_a_bigram_model_on_bpe_equals_a_loop_over_the_librarys_tokens(data):
