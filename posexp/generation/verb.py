@@ -93,7 +93,7 @@ def tokenizer_of(path: Path, provenance: Mapping[str, Any]) -> Tokenizer:
     if record_of(provenance)["sha256"] is None:
         raise ValueError(
             f"{path} was trained on tokens whose tokenizer is not known, so that text cannot be "
-            "turned into them: train with data.tokenizer=.../tokenizer.json"
+            "turned into them: train with data.tokenizer=.../tokenizer.json, or import with one"
         )
     if named in (None, "bytes", "bpe"):
         raise ValueError(f"{home_of(path)} has no tokenizer.json, which {path} was trained with")

@@ -65,6 +65,6 @@ class ImportedTokenizer:
         if self.is_known:
             return f"{FILE} copied, BOS {self.record['bos']}"
         return (
-            f"no {FILE}: text cannot be turned into its tokens, so `posexp generate` and "
-            "`posexp eval` refuse it"
+            f"no {FILE}: posexp eval and posexp generate need it to turn text into tokens; put it "
+            "beside config.json and import again"
         )

@@ -55,7 +55,8 @@ def import_hf(path: Path, out: Path | None = None, context_length: int | None = 
     }
     write_run(out, provenance, weights, tokenizer.files)
     _tell(spec, translation, known.unknown, tokenizer, model)
-    print(f"written to {out}; next: posexp eval {out}, posexp generate {out} --prompt ...")
+    then = f"; next: posexp eval {out}, posexp generate {out} --prompt ..."
+    print(f"written to {out}{then if tokenizer.is_known else ''}")
     return out
 
 
