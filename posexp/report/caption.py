@@ -8,6 +8,7 @@ from posexp.objective import NEXT_TOKEN
 from posexp.report.comparison import Comparison
 from posexp.report.jobs import Job
 from posexp.report.recall import notes
+from posexp.report.study import Grid
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -15,23 +16,50 @@ def caption(comparison: Comparison) -> list[str]:
     lines = [conditions(comparison)]
     if any(comparison.differences.values()):
         lines.append(
-            "Minus best: paired on the same targets and seed, ± 1 standard error of the test "
-            "text; under three of them: within noise."
+            f"Minus {against(comparison)}: paired on the same targets and seed, ± 1 standard error "
+            "of the test text; under three of them: within noise."
         )
     if comparison.seeds > 1:
         lines.append(
-            "Spread: standard deviation over seeds, apart from the standard error above; "
-            "95 %: t-interval of the mean, from three seeds on."
+            "Spread: standard deviation over seeds, apart from the standard error above. 95 %, "
+            "from three seeds on: of a loss the t-interval over seeds, of a difference that over "
+            "seeds and text."
         )
     else:
         lines.append(
             "One seed: another initialisation or data order may change the order of the rows; "
             "three seeds or more tell."
         )
+    if note := family_note(comparison):
+        lines.append(note)
+    if comparison.grid:
+        lines.append(grid_note(comparison.grid))
     lines += notes(comparison)
     if comparison.ngram:
         lines.append("n-gram: counted on the train split, measured on every byte of the split.")
     return lines
+
+
+def family_note(comparison: Comparison) -> str | None:
+    """How many comparisons the verdicts at T are corrected for; None where there are none."""
+    contrasts = comparison.contrasts.get(comparison.context_length, {}).values()
+    family = max((contrast.family for contrast in contrasts), default=0)
+    if not family:
+        return None
+    pairs = "every pair: the data chose the baseline; --baseline NAME, said beforehand, asks less"
+    why = "" if comparison.chosen else f" ({pairs})"
+    return f"Better and worse: at 5 % after Holm's correction for {family} comparisons{why}."
+
+
+def grid_note(grid: Grid) -> str:
+    """What was chosen and what the grid cost."""
+    cost = f"{grid.jobs} jobs, {_short(grid.tokens)} tokens, {grid.seconds:,.0f} s of training"
+    return f"{grid.reason} The grid: {cost}."
+
+
+def against(comparison: Comparison) -> str:
+    """What differences are taken from, in a word."""
+    return comparison.chosen or "best"
 
 
 def conditions(comparison: Comparison) -> str:

@@ -7,15 +7,15 @@ over text
 over seeds
     Another seed, the same text: Student's t over one number a seed.
 both
-    Another seed and another text: the squares of the two standard errors added, with degrees of
-    freedom after Satterthwaite. The verdicts rest on this one.
+    Another seed and another text: the squares of the two half-widths added. The verdicts rest on
+    this one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEVEL = 0.95
+LEVEL, ALPHA = 0.95, 0.05
 FEWEST_SEEDS = 3
 
 # Verdicts of a contrast, for a colour or a mark; `Contrast.words` is what a reader reads.
@@ -31,6 +31,11 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def half_width(self) -> float:
+        """Half of its length."""
+        return (self.high - self.low) / 2
+
     def covers(self, value: float) -> bool:
         """Whether `value` lies in it, ends included."""
         return self.low <= value <= self.high
@@ -38,17 +43,19 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over `seeds` seeds, in bits per byte.
+    """A mean over `seeds` seeds, in bits per byte (or in whatever the seeds' numbers are).
 
     `spread` is the standard deviation over seeds (None for one), `text_error` the standard error
-    of the mean from the test text alone (None where there are no anchors, or one chunk of them).
-    `over_seeds` and `both` are None under three seeds; `both` also without `text_error`.
+    of the mean from the test text alone (None where there are no anchors, or one chunk of them)
+    and `text_freedom` its degrees of freedom. `over_seeds` and `both` are None under three seeds;
+    `both` also without `text_error`.
     """
 
     mean: float
     seeds: int
     spread: float | None = None
     text_error: float | None = None
+    text_freedom: float | None = None
     over_seeds: Interval | None = None
     over_text: Interval | None = None
     both: Interval | None = None
@@ -63,13 +70,15 @@ class Estimate:
 class SeedsNeeded:
     """Seeds for a paired t-test at 5 % to find a difference in four of five studies.
 
-    `observed` for a difference as large as the one seen, `hundredth` for 0.01 bits per byte; None
-    where more than `MOST_SEEDS` would be needed. Assumes that paired differences over seeds are
-    normal, with the spread that was seen; more seeds do not shrink the error of the text.
+    `observed` is for a difference as large as the one seen, `hundredth` for 0.01 bits per byte;
+    None where more than a hundred would be needed. `text_limit` is the smallest difference that
+    the error of the text lets any number of seeds find. Assumes that paired differences over seeds
+    are normal with the spread that was seen, itself known roughly from a few seeds.
     """
 
     observed: int | None
     hundredth: int | None
+    text_limit: float
 
 
 @dataclass(frozen=True)

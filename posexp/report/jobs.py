@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,11 @@ SEEDS = ("seed", "seed_init", "seed_data")
 
 @dataclass(frozen=True)
 class Job:
-    """One job: `config` is {} and `result` is None where the job has not written them."""
+    """One job: `config` is {} and `result` is None where the job has not written them.
+
+    `name` is that of its directory, with the sweep's in front where several sweeps are read;
+    `sweep` is then that of the sweep. `overrides` is what its sweep gave it.
+    """
 
     name: str
     path: Path
@@ -35,6 +39,8 @@ class Job:
     seconds: float | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     result: Mapping[str, Any] | None = None
+    sweep: str = ""
+    overrides: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -63,6 +69,16 @@ class Job:
     def context_length(self) -> int | None:
         """The training length T."""
         return self.evaluation.get("context_length") or self.facts.get("context_length")
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """What training cost and where it ended, {} where it has not."""
+        return (self.result or {}).get("training") or {}
+
+    @property
+    def validation(self) -> float | None:
+        """The last loss on the validation split in training, at T, in bits per byte."""
+        return self.training.get("val_bits_per_byte")
 
     def losses(self, kind: str = "anchored") -> dict[int, Mapping[str, Any]]:
         """Length -> its entry, for `kind` "anchored", "foreign" or "literature"."""
@@ -121,7 +137,9 @@ def read_jobs(directory: Path) -> list[Job]:
         raise ValueError(f"there is no directory {directory}{hint}")
     if _is_job(directory):
         return [read_job(directory)]
-    planned = (read_json(directory / "sweep.json") or {}).get("jobs") or []
+    record = read_json(directory / "sweep.json") or {}
+    planned = record.get("jobs") or []
+    given = dict(zip(planned, record.get("overrides") or [], strict=False))
     found = sorted((p.name for p in directory.glob("*/") if _is_job(p)), key=_by_number)
     names = list(dict.fromkeys([*planned, *found]))
     if not names:
@@ -131,10 +149,10 @@ def read_jobs(directory: Path) -> list[Job]:
             f"{directory} is neither a sweep (sweep.json, or a directory a job) "
             f"nor a job (config.json){hint}"
         )
-    return [read_job(directory / name) for name in names]
+    return [read_job(directory / name, given.get(name, ())) for name in names]
 
 
-def read_job(path: Path) -> Job:
+def read_job(path: Path, overrides: Sequence[str] = ()) -> Job:
     """One job's directory. A file of it that cannot be read makes the job a failed one."""
     broken = []
     files: dict[str, Any] = {}
@@ -153,6 +171,7 @@ def read_job(path: Path) -> Job:
         seconds=status.get("seconds"),
         config=files["config"] or {},
         result=None if files["result"] is None else _mark_diverged(files["result"]),
+        overrides=tuple(overrides),
     )
 
 

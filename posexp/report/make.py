@@ -1,8 +1,9 @@
-"""From a sweep's directory to its table, its results and its figures."""
+"""From the directories of sweeps to a page, tables, results and figures."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -11,45 +12,82 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from posexp.objective import NEXT_TOKEN
-from posexp.report import figures, records
+from posexp.report import figures, records, tables
+from posexp.report.analyse import analyse, failures
 from posexp.report.caption import caption
 from posexp.report.comparison import Comparison, compare
 from posexp.report.figures import FIGURES, METADATA
 from posexp.report.files import check_own, write_report
-from posexp.report.jobs import Job, read_jobs
 from posexp.report.ngram import ngram_rows
+from posexp.report.page import report_page
+from posexp.report.study import Failure
+from posexp.report.sweeps import read_sweeps
 from posexp.report.table import BEYOND_NOTE, beyond_table, results_table
 
-POSSIBLE = ["results.csv", *(figures.file_name(f, k) for f in FIGURES for k in METADATA)]
-WITHOUT_RESULT = ("failed", "interrupted", "running", "not started")
+PAGE, LATEX, INTERVALS = "report.html", "report/table.tex", "report/intervals.csv"
+POSSIBLE = [
+    *("results.csv", PAGE, LATEX, INTERVALS),
+    *(figures.file_name(f, k) for f in FIGURES for k in METADATA),
+]
 
 
-def make_report(directory: Path, console: Console | None = None) -> list[Path]:
+def make_report(
+    directories: Sequence[Path],
+    console: Console | None = None,
+    baseline: str | None = None,
+    out: Path | None = None,
+) -> list[Path]:
     """What `posexp.report.report` does."""
-    directory = Path(directory)
+    directories = [Path(directory) for directory in directories]
     console = console or Console()
-    jobs = read_jobs(directory)
-    check_own(directory, POSSIBLE)  # before the work, not after it
-    comparisons = [_with_ngram(directory, c) for c in compare(jobs)]
+    sweeps = read_sweeps(directories)
+    out = _place(directories, out)
+    check_own(out, POSSIBLE)  # before the work, not after it
+    found = compare(sweeps.jobs, baseline)
+    comparisons = [_with_ngram(out, directories, comparison) for comparison in found]
+    study = analyse(directories, sweeps, comparisons)
     rows = records.all_records(comparisons)
-    contents = {"results.csv": records.to_csv(rows).encode()}
-    contents |= figures.draw(comparisons)
-    write_report(directory, contents, records.to_json(comparisons, rows))
+    contents = {
+        "results.csv": records.to_csv(rows).encode(),
+        PAGE: report_page(study).encode(),
+        INTERVALS: tables.to_csv(study).encode(),
+        LATEX: tables.to_latex(study).encode(),
+        **figures.draw(comparisons),
+    }
+    write_report(out, contents, records.to_json(comparisons, rows))
+    for note in study.notes:
+        console.print(note, markup=False, highlight=False)
     for comparison in comparisons:
         _show(comparison, console)
-    written = [directory / name for name in (*contents, "results.json")]
+    written = [out / name for name in (*contents, "results.json")]
     console.print("\nWritten:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True, markup=False, highlight=False)
     return written
 
 
-def _with_ngram(directory: Path, comparison: Comparison) -> Comparison:
+def _place(directories: Sequence[Path], out: Path | None) -> Path:
+    """Where the report goes: beside the only sweep, or to `out`."""
+    if out is None:
+        if len(directories) > 1:
+            raise ValueError("a report of several directories needs a place of its own: --out DIR")
+        return directories[0]
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out} is a file, not a directory")
+    if len(directories) > 1 and out.resolve() in [path.resolve() for path in directories]:
+        raise ValueError(
+            f"--out {out} is one of the sweeps, and its own report would be replaced by that of "
+            "all: choose another directory"
+        )
+    return out
+
+
+def _with_ngram(out: Path, sweeps: Sequence[Path], comparison: Comparison) -> Comparison:
     job = comparison.evaluated
     # An n-gram predicts the next token: no other objective can be held against it.
     comparable = job is not None and job.objective == NEXT_TOKEN
     split = job.evaluation.get("split") if comparable else None
-    rows = ngram_rows(directory, comparison.jobs, split) if split else {}
+    rows = ngram_rows(out, comparison.jobs, split, sweeps) if split else {}
     return dataclasses.replace(comparison, ngram=rows)
 
 
@@ -63,9 +101,8 @@ def _show(comparison: Comparison, console: Console) -> None:
         _print_whole(table, console)
         console.print(BEYOND_NOTE, style="dim", highlight=False)
     console.print()
-    for job in comparison.jobs:
-        if job.status in WITHOUT_RESULT or job.error:
-            console.print(_explain(job), soft_wrap=True, highlight=False)
+    for failure in failures(comparison):
+        console.print(_explain(failure), soft_wrap=True, highlight=False)
 
 
 def _print_whole(table: Table, console: Console) -> None:
@@ -75,8 +112,7 @@ def _print_whole(table: Table, console: Console) -> None:
     console.print(table, crop=False)
 
 
-def _explain(job: Job) -> str:
-    error = f": {escape(job.error)}" if job.error else ""
-    log = job.path / "console.log"
-    where = f"\n  its log: {escape(str(log))}" if log.is_file() else ""
-    return f"[bold]{escape(job.name)}[/] {job.outcome}{error}{where}"
+def _explain(failure: Failure) -> str:
+    error = f": {escape(failure.error)}" if failure.error else ""
+    where = f"\n  its log: {escape(str(failure.log))}" if failure.log else ""
+    return f"[bold]{escape(failure.job)}[/] {failure.outcome}{error}{where}"

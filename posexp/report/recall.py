@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from posexp.report.comparison import Comparison, Setting
+from posexp.report.comparison import Comparison
 from posexp.report.jobs import Job
-from posexp.report.seeds import summarize
+from posexp.report.seeds import estimate
+from posexp.report.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Recall:
     def mean(self, setting: Setting) -> str:
         """The mean over the seeds that have one."""
         values = [a for job in setting.jobs if (a := self.accuracy(job)) is not None]
-        found = summarize(values)
+        found = estimate(values)
         return "" if found is None else _text(found.mean)
 
     def _entry(self, job: Job) -> dict:

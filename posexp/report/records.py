@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from posexp.files import finite
-from posexp.report.comparison import Comparison, Setting
+from posexp.report.comparison import Comparison
 from posexp.report.jobs import Job
+from posexp.report.setting import Setting
 
 # Columns that come first, in this order; the facts follow, then the losses.
 FIRST = (
     *("job", "setting", "status", "rank", "mean_reciprocal_rank", "loss_at_t"),
-    *("difference_to_best", "difference_standard_error", "beyond_three_standard_errors"),
+    *("baseline", "difference_to_baseline", "difference_standard_error"),
+    *("beyond_three_standard_errors", "setting_at_t", "setting_difference", "setting_p_holm"),
 )
 
 
@@ -24,16 +26,22 @@ def record(comparison: Comparison, setting: Setting, job: Job) -> dict[str, Any]
     """One job as a flat dict of JSON scalars. A number that does not exist is None."""
     t = comparison.context_length
     difference = comparison.differences.get(t, {}).get(job.name)
+    contrast = comparison.contrasts.get(t, {}).get(setting.label)
+    over_seeds = contrast.estimate if contrast else None
     row: dict[str, Any] = job.facts | {
         "job": job.name,
         "setting": setting.label,
         "status": job.outcome,
         "rank": comparison.ranks().get(setting.label),
-        "mean_reciprocal_rank": comparison.mean_reciprocal_ranks()[setting.label],
+        "mean_reciprocal_rank": comparison.reciprocal_ranks.get(setting.label),
         "loss_at_t": job.loss(t),
-        "difference_to_best": difference.bits_per_byte if difference else None,
+        "baseline": comparison.baseline.label if comparison.baseline else None,
+        "difference_to_baseline": difference.bits_per_byte if difference else None,
         "difference_standard_error": difference.standard_error if difference else None,
         "beyond_three_standard_errors": difference.significant if difference else None,
+        "setting_at_t": contrast.words if contrast else None,
+        "setting_difference": over_seeds.mean if over_seeds else None,
+        "setting_p_holm": contrast.holm if contrast else None,
     }
     evaluation = job.evaluation
     row |= {
@@ -67,7 +75,7 @@ def all_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     return [
         record(comparison, setting, job)
         for comparison in comparisons
-        for setting in comparison.settings
+        for setting in (*comparison.settings, *comparison.aside)
         for job in setting.jobs
     ]
 
@@ -97,7 +105,7 @@ def to_json(comparisons: Sequence[Comparison], records: Sequence[dict[str, Any]]
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
-    ranks, mrr = comparison.ranks(), comparison.mean_reciprocal_ranks()
+    ranks, mrr = comparison.ranks(), comparison.reciprocal_ranks
     return {
         "context_length": comparison.context_length,
         "lengths": comparison.lengths,
@@ -112,6 +120,13 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
             }
             for setting in comparison.settings
         ],
+        "baseline": comparison.baseline.label if comparison.baseline else None,
+        "baseline_chosen_by_data": comparison.chosen is None,
+        "grid": comparison.grid and dataclasses.asdict(comparison.grid),
+        "contrasts": {
+            str(length): {label: dataclasses.asdict(c) for label, c in found.items()}
+            for length, found in comparison.contrasts.items()
+        },
         "differences": {
             str(length): {name: dataclasses.asdict(d) for name, d in found.items()}
             for length, found in comparison.differences.items()
@@ -129,11 +144,12 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
 
 def _length(setting: Setting, length: int) -> dict[str, Any]:
     summary = setting.summary(length)
+    interval = summary.over_seeds if summary else None
     return {
         "length": length,
-        "seeds": summary.n if summary else 0,
+        "seeds": summary.seeds if summary else 0,
         "mean": summary.mean if summary else None,
         "seed_spread": summary.spread if summary else None,
-        "t_interval_half_width": summary.half_width if summary else None,
+        "t_interval_half_width": interval.half_width if interval else None,
         "diverged": setting.diverged(length),
     }

@@ -30,9 +30,14 @@ class Differing:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of a grid: its settings, mean validation loss and whether it was chosen on that."""
+    """One point of a grid: its settings, mean validation loss and whether it was chosen on that.
+
+    `label` is what is tuned, the same for its other points; `setting` is the label of the point's
+    own row, if it has one.
+    """
 
     label: str
+    setting: str
     values: Mapping[str, str]
     val: float | None
     by_seed: tuple[SeedValue, ...]

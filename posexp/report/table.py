@@ -7,10 +7,12 @@ from rich import box
 from rich.table import Table
 
 from posexp.evaluation.statistics import Difference
-from posexp.report.comparison import Comparison, Setting
+from posexp.report.caption import against
+from posexp.report.comparison import Comparison
+from posexp.report.estimate import ALIKE, TOO_FEW, Contrast
 from posexp.report.jobs import Job
 from posexp.report.recall import recalls
-from posexp.report.seeds import SeedSummary, summarize
+from posexp.report.setting import Setting
 
 NOT_AVAILABLE = {"undefined": "n/a", "memory": "n/a\n(memory)", "diverged": "diverged"}
 STATUS_STYLE = {"completed": "green", "running": "yellow", "failed": "red", "diverged": "magenta"}
@@ -44,13 +46,13 @@ def results_table(comparison: Comparison) -> Table:
             justify="right",
             style="bold" if at_t else "",
         )
-    table.add_column("minus best\nat T", justify="right", no_wrap=True)
+    table.add_column(f"minus {against(comparison)}\nat T", justify="right", no_wrap=True)
     tasks = recalls(comparison)
     for recall in tasks:
         times = "= T" if recall.length == t else _times(recall.length, t)
         table.add_column(f"{recall.task}\n{times}", justify="right", no_wrap=True)
     table.add_column("status")
-    ranks, mrr = comparison.ranks(), comparison.mean_reciprocal_ranks()
+    ranks, mrr = comparison.ranks(), comparison.reciprocal_ranks
     several = comparison.seeds > 1
     for setting in comparison.settings:
         rank, reciprocal = ranks.get(setting.label), mrr[setting.label]
@@ -93,7 +95,8 @@ def beyond_table(comparison: Comparison) -> Table | None:
         padding=(0, 1, 0, 0),
     )
     table.add_column("setting", no_wrap=True)
-    for column in ("seed", "loss", "minus best", "gain", "use of content", "damage"):
+    minus = f"minus {against(comparison)}"
+    for column in ("seed", "loss", minus, "gain", "use of content", "damage"):
         table.add_column(column, justify="right", no_wrap=True)
     for setting in comparison.settings:
         for job in setting.jobs:
@@ -126,8 +129,8 @@ def loss_cell(job: Job, length: int) -> str:
 
 def difference_cell(comparison: Comparison, setting: Setting, job: Job, length: int | None) -> str:
     """The paired difference, its standard error, and whether it is three of them."""
-    if setting is comparison.best(length):
-        return "best"
+    if setting is comparison.baseline:
+        return "best" if comparison.chosen is None else "baseline"
     found = comparison.differences.get(length, {}).get(job.name)
     return "" if found is None else difference_text(found)
 
@@ -142,16 +145,20 @@ def difference_text(difference: Difference) -> str:
 
 
 def _add_seed_rows(table: Table, comparison: Comparison, setting: Setting) -> None:
-    found = comparison.differences.get(comparison.context_length, {})
-    differences = summarize([found[j.name].bits_per_byte for j in setting.jobs if j.name in found])
-    summaries = [*(setting.summary(length) for length in comparison.lengths), differences]
-    count = max((s.n for s in summaries if s), default=0)
+    found = [setting.summary(length) for length in comparison.lengths]
+    contrast = comparison.contrasts.get(comparison.context_length, {}).get(setting.label)
+    count = max((e.seeds for e in found if e), default=0)
+    intervals = [e and e.over_seeds for e in found]
     rows = [
-        ("mean", [s and f"{s.mean:.3f}" for s in summaries[:-1]] + [_mean(differences)]),
-        ("spread", [s and s.spread is not None and f"{s.spread:.3f}" for s in summaries]),
-        ("95 %", [s and s.half_width is not None and f"± {s.half_width:.3f}" for s in summaries]),
+        ("mean", [e and f"{e.mean:.3f}" for e in found], _mean_difference(contrast)),
+        (
+            "spread",
+            [e and e.spread is not None and f"{e.spread:.3f}" for e in found],
+            _spread_of_difference(contrast),
+        ),
+        ("95 %", [i and f"± {i.half_width:.3f}" for i in intervals], _interval(contrast)),
     ]
-    rows = [(name, [cell or "" for cell in cells]) for name, cells in rows]
+    rows = [(name, [cell or "" for cell in (*cells, last)]) for name, cells, last in rows]
     rows = [(name, cells) for name, cells in rows if any(cells)]
     for name, cells in rows:
         last = name == rows[-1][0]
@@ -161,11 +168,24 @@ def _add_seed_rows(table: Table, comparison: Comparison, setting: Setting) -> No
         table.add_row("", "", "", name, *cells, style="italic", end_section=last)
 
 
-def _mean(differences: SeedSummary | None) -> str:
-    if differences is None or differences.half_width is None:
-        return "" if differences is None else f"{differences.mean:+.3f}"
-    clear = abs(differences.mean) > differences.half_width
-    return f"{differences.mean:+.3f}" + ("" if clear else "\nwithin noise")
+def _mean_difference(contrast: Contrast | None) -> str:
+    if contrast is None or contrast.estimate is None:
+        return ""
+    mean = f"{contrast.estimate.mean:+.3f}"
+    return {
+        ALIKE: f"{mean}\nnot distinguishable",
+        TOO_FEW: f"{mean}\ntoo few seeds",
+    }.get(contrast.verdict, f"{mean}\n{contrast.verdict}")
+
+
+def _spread_of_difference(contrast: Contrast | None) -> str:
+    spread = None if contrast is None or contrast.estimate is None else contrast.estimate.spread
+    return "" if spread is None else f"{spread:.3f}"
+
+
+def _interval(contrast: Contrast | None) -> str:
+    both = None if contrast is None or contrast.estimate is None else contrast.estimate.both
+    return "" if both is None else f"± {both.half_width:.3f}"
 
 
 def _times(length: int, t: int | None) -> str:

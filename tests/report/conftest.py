@@ -23,12 +23,12 @@ LOSSES = {
 }
 
 
-def config(scheme, seed=0, **extra):
+def config(name, seed=0, **extra):
     """A resolved config, as a job writes it."""
     return {
         "model": {"n_layers": 4, "d_model": 128},
         "data": {"name": "austen", "path": None, "bos": "window"},
-        "scheme": {"name": scheme},
+        "scheme": {"name": name},
         "span": {"name": "full", "window": None},
         "optimizer": {"lr": 1.5e-3},
         "trainer": {"context_length": T, "max_steps": 1000},
@@ -168,8 +168,14 @@ class FakeSweep:
 
 
 @pytest.fixture
-def sweep(tmp_path):
-    return FakeSweep(tmp_path / "sweep")
+def make_sweep(tmp_path):
+    """`make_sweep("one/run")`: an empty sweep of that name."""
+    return lambda name: FakeSweep(tmp_path / name)
+
+
+@pytest.fixture
+def sweep(make_sweep):
+    return make_sweep("sweep")
 
 
 @pytest.fixture

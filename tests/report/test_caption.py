@@ -1,3 +1,5 @@
+import json
+
 from posexp.report.caption import caption, tokens_seen
 from posexp.report.comparison import compare
 from posexp.report.jobs import Job, read_jobs
@@ -17,6 +19,29 @@ def test_several_seeds_take_the_warning_away(sweep):
         sweep.write("rope", (2.0,) * 5, seed=seed)
     text = "\n".join(caption(compare(read_jobs(sweep.path))[0]))
     assert "One seed" not in text and "3 seeds" in text
+
+
+def test_what_the_verdicts_are_corrected_for(sweep):
+    for seed in range(3):
+        for scheme, loss in (("rope", 2.0), ("alibi", 2.1), ("t5", 2.2)):
+            sweep.write(scheme, (loss,) * 5, seed=seed)
+    jobs = read_jobs(sweep.path)
+    by_data = "\n".join(caption(compare(jobs)[0]))
+    assert "Holm's correction for 3 comparisons (every pair: the data chose" in by_data
+    chosen = "\n".join(caption(compare(jobs, "t5")[0]))
+    assert "Minus t5: paired" in chosen and "correction for 2 comparisons." in chosen
+
+
+def test_the_grid_and_what_it_cost(sweep):
+    for scheme in ("rope", "alibi"):
+        for lr, val in ((1e-3, 2.0), (3e-3, 1.9)):
+            path = sweep.write(scheme, (2.0,) * 5, settings={"optimizer": {"lr": lr}})
+            result = json.loads((path / "result.json").read_text())
+            result["training"]["val_bits_per_byte"] = val
+            (path / "result.json").write_text(json.dumps(result))
+    text = "\n".join(caption(compare(read_jobs(sweep.path))[0]))
+    assert "optimizer.lr chosen for each scheme by the mean validation loss" in text
+    assert "The grid: 4 jobs, 4.1M tokens, 160 s of training." in text
 
 
 def test_tokens_seen_is_a_range_where_jobs_differ(tmp_path):

@@ -33,7 +33,7 @@ def test_undefined_beyond_t_is_not_ranked_there(messy_sweep):
     comparison = only(messy_sweep)
     assert "learned" in comparison.ranks(128) and "learned" not in comparison.ranks(256)
     # First at 64 and 128, fifth, fifth and eighth beyond.
-    reciprocal = comparison.mean_reciprocal_ranks()
+    reciprocal = comparison.reciprocal_ranks
     assert reciprocal["rope"] == pytest.approx((1 + 1 + 1 / 4 + 1 / 4 + 1 / 7) / 5)
     assert reciprocal["learned"] == pytest.approx((1 / 6 + 1 / 6) / 5)
     assert reciprocal["raw_index"] == 0
@@ -93,12 +93,13 @@ def test_a_seed_that_only_failed_leaves_the_mean_of_the_others(sweep):
     sweep.write("a", (1.5,) * 5, seed=0)
     sweep.write("a", seed=1, status="failed")
     (setting,) = only(sweep).settings
-    assert setting.summary(128).n == 1 and setting.ranked_loss(128) == 1.5
+    assert setting.summary(128).seeds == 1 and setting.ranked_loss(128) == 1.5
 
 
 def test_what_was_scored_on_other_targets_is_another_comparison(sweep):
     sweep.write("a", (2.0,) * 5)
-    sweep.write("a", (1.0,) * 5, settings={"data": {"name": "shakespeare", "path": None}})
+    shakespeare = {"data": {"name": "shakespeare", "path": None}}
+    sweep.write("a", (1.0,) * 5, settings=shakespeare, corpus_fingerprint="c3d4")
     sweep.write("a", (1.5,) * 5, settings={"trainer": {"context_length": 256}})
     sweep.plan(*sweep.names, "3_waiting")
     found = compare(read_jobs(sweep.path))
@@ -121,6 +122,42 @@ def test_nan_in_the_anchors_gives_no_difference(sweep):
     found = only(sweep).differences
     assert found[128] == {} and found[256]
     json.dumps([d.bits_per_byte for d in found[256].values()], allow_nan=False)
+
+
+def test_a_baseline_is_a_label_or_the_scheme_of_one_setting(sweep):
+    sweep.write("rope", (2.0,) * 5, settings={"scheme": {"name": "rope", "theta": 1}})
+    sweep.write("rope", (2.1,) * 5, settings={"scheme": {"name": "rope", "theta": 2}})
+    sweep.write("alibi", (2.3,) * 5)
+    jobs = read_jobs(sweep.path)
+    for name, label in (("alibi", "alibi"), ("rope theta=2", "rope theta=2"), (None, None)):
+        (comparison,) = compare(jobs, name)
+        assert comparison.chosen == label
+    assert comparison.baseline.label == "rope theta=1"
+    (against_worst,) = compare(jobs, "alibi")
+    found = {name: d.bits_per_byte for name, d in against_worst.differences[128].items()}
+    assert found == pytest.approx({"0_rope_full_seed0": -0.3, "1_rope_full_seed0": -0.2})
+
+
+@pytest.mark.parametrize("name", ["rope", "alibbi", "rope theta=3"])
+def test_an_unknown_or_ambiguous_baseline_is_answered_with_the_nearest(sweep, name):
+    for theta in (1, 2):
+        sweep.write("rope", (2.0,) * 5, settings={"scheme": {"name": "rope", "theta": theta}})
+    sweep.write("alibi", (2.3,) * 5)
+    near = "alibi" if name == "alibbi" else "rope theta="
+    with pytest.raises(ValueError, match=rf"no setting '{name}' .*did you mean '{near}.*; choose"):
+        compare(read_jobs(sweep.path), name)
+
+
+def test_a_comparison_without_the_baseline_keeps_its_best(sweep):
+    sweep.write("rope", (2.0,) * 5)
+    sweep.write(
+        "alibi",
+        (1.0,) * 5,
+        settings={"data": {"name": "shakespeare", "path": None}},
+        corpus_fingerprint="other",
+    )
+    first, second = compare(read_jobs(sweep.path), "rope")
+    assert (first.chosen, second.chosen) == ("rope", None)
 
 
 def test_training_that_diverged_is_ranked_last_whatever_its_last_weights_give(sweep):

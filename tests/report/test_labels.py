@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from posexp.report.jobs import Job
-from posexp.report.labels import labels
+from posexp.report.labels import by_setting, labels
 
 
 def named(*configs):
@@ -58,3 +58,34 @@ def test_a_task_is_named_where_it_matters_and_its_parameters_among_its_own():
 
 def test_no_config_no_more_than_a_directory():
     assert named({}, config()) == ["0", "rope"]
+
+
+def job(name, config, sweep=""):
+    return Job(name, Path(name), "completed", config=config, sweep=sweep)
+
+
+def on(threads, seed=0):
+    return config(seed=seed) | {"trainer": {"threads": threads, "max_steps": 5}}
+
+
+def test_how_a_job_was_run_makes_no_setting():
+    jobs = [job("a", on(2, seed=0)), job("b", on(8, seed=1))]
+    assert [(label, len(found)) for label, found in by_setting(jobs)] == [("rope", 2)]
+
+
+def test_a_sweep_that_varies_nothing_else_tells_it_apart():
+    jobs = [job("a", on(2)), job("b", on(8)), job("c", on(8, seed=1))]
+    found = {label: [j.name for j in of_setting] for label, of_setting in by_setting(jobs)}
+    assert found == {"rope threads=2": ["a"], "rope threads=8": ["b", "c"]}
+
+
+def test_a_seed_that_two_sweeps_have_is_told_apart_by_the_sweep():
+    jobs = [job("x/a", config(), "x"), job("y/a", config(), "y"), job("y/b", config(seed=1), "y")]
+    found = {label: [j.name for j in of_setting] for label, of_setting in by_setting(jobs)}
+    assert found == {"rope @x": ["x/a"], "rope @y": ["y/a", "y/b"]}
+
+
+def test_seeds_are_in_order():
+    jobs = [job(str(seed), config(seed=seed)) for seed in (3, 1, 2)]
+    ((_, found),) = by_setting(jobs)
+    assert [j.name for j in found] == ["1", "2", "3"]

@@ -17,8 +17,9 @@ def run(path, width=120):
 def test_table_results_and_figures_from_the_directory_alone(messy_sweep):
     written, shown = run(messy_sweep.path)
     assert sorted(str(path.relative_to(messy_sweep.path)) for path in written) == [
-        *("report/loss_by_length.pdf", "report/loss_by_length.png"),
-        *("report/loss_by_position.pdf", "report/loss_by_position.png"),
+        *("report.html", "report/differences.pdf", "report/differences.png"),
+        *("report/intervals.csv", "report/loss_by_length.pdf", "report/loss_by_length.png"),
+        *("report/loss_by_position.pdf", "report/loss_by_position.png", "report/table.tex"),
         *("results.csv", "results.json"),
     ]
     assert all(path.is_file() and str(path) in shown for path in written)
@@ -57,7 +58,9 @@ def test_a_single_run(sweep, monkeypatch):
 def test_a_sweep_that_has_not_begun_has_a_table_and_no_figures(sweep):
     sweep.plan("0_rope", "1_alibi")
     written, shown = run(sweep.path)
-    assert [path.name for path in written] == ["results.csv", "results.json"]
+    assert [path.name for path in written] == [
+        *("results.csv", "report.html", "intervals.csv", "table.tex", "results.json"),
+    ]
     assert shown.count("not started") >= 2
 
 

@@ -56,8 +56,19 @@ def test_several_seeds_show_each_and_their_mean_spread_and_interval(sweep):
     assert row(shown, " mean ")[1] == "2.133" and "3 of 3 seeds" in shown
     assert row(shown, " spread ")[1] == "0.153"
     assert "± 0.379" in shown  # 4.303 x 0.153 / sqrt(3)
-    # alibi minus rope: 1.1, 0.7, 0.7.
-    assert "+0.833" in shown
+    # alibi minus rope: 1.1, 0.7, 0.7: a spread of 0.231 and a t-interval of 0.574.
+    assert "+0.833" in shown and "0.231" in shown and "± 0.574" in shown
+    assert "worse" in shown
+
+
+def test_a_chosen_baseline_is_named(sweep):
+    sweep.write("rope", (2.0, 2.1, 2.2, 2.3, 2.4))
+    sweep.write("alibi", (2.5, 2.6, 2.7, 2.8, 2.9))
+    (found,) = compare(read_jobs(sweep.path), "alibi")
+    shown = text(results_table(found))
+    assert "minus alibi" in shown and row(shown, "baseline")[-2:] == ["baseline", "completed"]
+    assert "-0.500" in row(shown, " rope ")
+    assert "minus alibi" in text(beyond_table(found))
 
 
 def test_two_seeds_have_no_interval(sweep):

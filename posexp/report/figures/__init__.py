@@ -10,6 +10,7 @@ import matplotlib
 from posexp.report.comparison import Comparison
 from posexp.report.figures.by_length import draw_by_length
 from posexp.report.figures.by_position import draw_by_position
+from posexp.report.figures.differences import draw_differences
 from posexp.report.figures.style import RC
 
 # Dates would make two reports of one sweep differ.
@@ -19,7 +20,11 @@ METADATA = {
 }
 
 
-FIGURES = {"loss_by_length": draw_by_length, "loss_by_position": draw_by_position}
+FIGURES = {
+    "loss_by_length": draw_by_length,
+    "loss_by_position": draw_by_position,
+    "differences": draw_differences,
+}
 
 
 def file_name(figure: str, kind: str) -> str:
@@ -37,6 +42,6 @@ def draw(comparisons: Sequence[Comparison]) -> dict[str, bytes]:
                 continue
             for kind, metadata in METADATA.items():
                 buffer = io.BytesIO()
-                figure.savefig(buffer, format=kind, metadata=metadata, bbox_inches="tight")
+                figure.savefig(buffer, format=kind, metadata=metadata)
                 drawn[file_name(name, kind)] = buffer.getvalue()
     return drawn

@@ -9,10 +9,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from posexp.report.comparison import Comparison, Setting
+from posexp.report.comparison import Comparison
 from posexp.report.figures.margin import EndLabel
 from posexp.report.figures.panel import Texts, finish, stack
 from posexp.report.figures.style import styles
+from posexp.report.setting import Setting
 
 TEXTS = Texts(
     title="Loss by position",
@@ -31,8 +32,8 @@ def draw_by_position(comparisons: Sequence[Comparison]) -> Figure | None:
     if not drawable:
         return None
     figure, panels = stack(drawable)
+    look = styles(comparisons)
     for (ax, height), comparison in zip(panels, drawable, strict=True):
-        look = styles(comparison)
         drawn = [(s, line) for s in comparison.settings if s.label in look and (line := curve(s))]
         longest = max(x for _, line in drawn for x, _ in line)
         ends = [_draw(ax, s, line, look[s.label], longest) for s, line in drawn]

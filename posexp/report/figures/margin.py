@@ -13,7 +13,9 @@ from matplotlib.lines import Line2D
 from posexp.page.spread import spread
 
 SAMPLE = (1.035, 1.11)  # where the sample of the line is drawn, in widths of the axes
+TEXT_AT = SAMPLE[1] + 0.012  # where its name begins
 LINE_HEIGHT = 0.19  # inches
+LABEL_SIZE = 8.5  # points
 
 
 @dataclass(frozen=True)
@@ -55,5 +57,10 @@ def label_ends(ax: Axes, labels: Sequence[EndLabel], height: float) -> None:
         )
         ax.add_artist(sample)
         ax.text(
-            SAMPLE[1] + 0.012, place, label.text, transform=ax.transAxes, va="center", fontsize=8.5
+            TEXT_AT,
+            place,
+            label.text,
+            transform=ax.transAxes,
+            va="center",
+            fontsize=LABEL_SIZE,
         )

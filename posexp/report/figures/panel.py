@@ -1,7 +1,11 @@
-"""What both figures share: a panel a comparison, log2 axis in tokens, T marked, n-gram line."""
+"""What both figures share: a panel a comparison, log2 axis in tokens, T marked, n-gram line.
+
+A figure is 6.8 inches wide, as a paper's page is, whatever its labels: the axes get what is left.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +13,16 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from posexp.report.caption import conditions
 from posexp.report.comparison import Comparison
-from posexp.report.figures.margin import LINE_HEIGHT, EndLabel, label_ends
+from posexp.report.figures.margin import LABEL_SIZE, LINE_HEIGHT, TEXT_AT, EndLabel, label_ends
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 8.4, 0.68, 2.5, 0.75, 0.95  # inches
+WIDTH, LEFT, EDGE, TOP, BOTTOM = 6.8, 0.55, 0.06, 0.85, 1.1  # inches
+LEAST_AXES = 2.8  # inches
+NOTE_SIZE, NOTE_LINE = 7, 112  # points; characters
 MOST_NAMED = 6
 LOG_TICKS = [factor * 2.0**k for k in range(-4, 12) for factor in (1, 1.5)]
 NGRAM_STYLE: dict[str, Any] = {
@@ -45,7 +52,7 @@ def stack(comparisons: Sequence[Comparison]) -> tuple[Figure, list[tuple[Axes, f
     panels, y = [], total
     for height in heights:
         y -= TOP + height
-        box = (LEFT / WIDTH, y / total, (WIDTH - LEFT - RIGHT) / WIDTH, height / total)
+        box = (LEFT / WIDTH, y / total, LEAST_AXES / WIDTH, height / total)
         panels.append((figure.add_axes(box), height))
         y -= BOTTOM
     return figure, panels
@@ -86,20 +93,40 @@ def finish(
             )  # fmt: skip
     ax.set_xlabel(texts.x_label)
     ax.set_ylabel("bits per byte (lower is better)")
-    label_ends(ax, ends, height)
+    label_ends(ax, _fitted(ax, ends), height)
+    about = textwrap.wrap(conditions(comparison), NOTE_LINE)
     ax.annotate(
-        texts.title, (0, 1), xycoords="axes fraction", xytext=(-30, 32),
-        textcoords="offset points", fontsize=11, fontweight="bold", va="bottom",
+        texts.title, (0, 1), xycoords="axes fraction", xytext=(-30, 21 + 9 * len(about)),
+        textcoords="offset points", fontsize=10, fontweight="bold", va="bottom",
     )  # fmt: skip
     ax.annotate(
-        conditions(comparison), (0, 1), xycoords="axes fraction", xytext=(-30, 17),
-        textcoords="offset points", fontsize=7.5, color="0.35", va="bottom",
+        "\n".join(about), (0, 1), xycoords="axes fraction", xytext=(-30, 14),
+        textcoords="offset points", fontsize=NOTE_SIZE, color="0.35", va="bottom",
     )  # fmt: skip
     note = "\n".join(filter(None, [texts.note, _without_a_line(comparison, ends)]))
     ax.annotate(
         note, (0, 0), xycoords="axes fraction", xytext=(-30, -36),
-        textcoords="offset points", fontsize=7.5, color="0.35", va="top",
+        textcoords="offset points", fontsize=NOTE_SIZE, color="0.35", va="top",
     )  # fmt: skip
+
+
+def _fitted(ax: Axes, ends: list[EndLabel]) -> list[EndLabel]:
+    """Give the axes the width that the names leave; names that leave too little are cut."""
+
+    def inches(text: str) -> float:
+        return TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width / 72
+
+    room = WIDTH - LEFT - EDGE - LEAST_AXES * TEXT_AT
+    cut = []
+    for end in ends:
+        text = end.text
+        while inches(text) > room:
+            text = text.rstrip("…")[:-1] + "…"
+        cut.append(dataclasses.replace(end, text=text))
+    names = max((inches(end.text) for end in cut), default=0.0)
+    box = ax.get_position()
+    ax.set_position((box.x0, box.y0, (WIDTH - LEFT - EDGE - names) / TEXT_AT / WIDTH, box.height))
+    return cut
 
 
 def _y_axis(ax: Axes, ends: list[EndLabel]) -> None:
@@ -130,4 +157,4 @@ def _without_a_line(comparison: Comparison, ends: list[EndLabel]) -> str:
         shown.append(f"{setting.label} ({', '.join(dict.fromkeys(outcomes))})")
     if len(shown) > MOST_NAMED:
         shown = [*shown[:MOST_NAMED], f"{len(shown) - MOST_NAMED} more"]
-    return textwrap.fill("Without a line: " + ", ".join(shown) + ".", 130)
+    return textwrap.fill("Without a line: " + ", ".join(shown) + ".", NOTE_LINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from posexp.report.comparison import Comparison
@@ -38,11 +39,21 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
 
 
-def styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
-    """Label -> line properties, by alphabet over what has a loss: the figures of a sweep agree."""
+def looks(comparisons: Sequence[Comparison]) -> dict[str, int]:
+    """Label -> the number of its look, by alphabet over what has a loss: all figures agree."""
+    with_loss = {
+        s.label
+        for comparison in comparisons
+        for s in comparison.settings
+        if any(job.loss(length) is not None for job in s.jobs for length in comparison.lengths)
+    }
+    return {label: number for number, label in enumerate(sorted(with_loss))}
+
+
+def styles(comparisons: Sequence[Comparison]) -> dict[str, dict[str, Any]]:
+    """Label -> line properties of what has a loss."""
     found = {}
-    with_loss = [s.label for s in comparison.settings if any(map(s.summary, comparison.lengths))]
-    for i, label in enumerate(sorted(with_loss)):
+    for label, i in looks(comparisons).items():
         turn = i // len(COLORS)
         marker = MARKERS[(i + 2 * turn) % len(MARKERS)]
         found[label] = {

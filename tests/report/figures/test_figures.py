@@ -31,12 +31,24 @@ def test_both_figures_as_png_and_pdf_with_embedded_fonts(messy_sweep):
     before = {key: matplotlib.rcParams[key] for key in RC}
     drawn = draw(comparisons(messy_sweep))
     assert {key: matplotlib.rcParams[key] for key in RC} == before
-    assert sorted(drawn) == [
-        f"report/loss_by_{x}.{kind}" for x in ("length", "position") for kind in ("pdf", "png")
-    ]
+    names = ("differences", "loss_by_length", "loss_by_position")
+    assert sorted(drawn) == [f"report/{name}.{kind}" for name in names for kind in ("pdf", "png")]
     assert drawn["report/loss_by_length.png"].startswith(b"\x89PNG")
     pdf = drawn["report/loss_by_length.pdf"]
     assert b"/CIDFontType2" in pdf and b"/FontFile2" in pdf and b"/Type3" not in pdf
+
+
+def test_figures_are_as_wide_as_a_page_whatever_their_names(sweep):
+    """6.8 inches at 200 dots: 1360 pixels, also where a name would push everything else out."""
+    sweep.write("rope", (2.0, 2.0, 2.1, 2.2, None))
+    settings = {"scheme": {"name": "a_scheme_with_a_long_name_" * 4}}
+    sweep.write("alibi", (2.0, 2.0, 2.1, 2.2, 2.3), settings=settings)
+    png = draw(comparisons(sweep))["report/loss_by_length.png"]
+    assert int.from_bytes(png[16:20], "big") == 1360
+    (ax,) = draw_by_length(comparisons(sweep)).axes
+    assert ax.get_position().width * 6.8 >= 2.79
+    assert any(t.get_text().startswith("a_scheme_with") and "…" in t.get_text() for t in ax.texts)
+    assert "rope (n/a beyond 512)" in words(ax)
 
 
 def test_lines_are_the_losses_and_end_where_a_scheme_does(messy_sweep, losses):
@@ -56,12 +68,16 @@ def test_several_seeds_are_a_mean_with_every_seed(sweep):
     mean, *seeds = lines(ax)
     assert list(mean.get_ydata()) == pytest.approx([6.5 / 3] * 5)
     assert sorted(seeds[0].get_ydata()) == [2.0, 2.1, 2.4]
+    band = ax.collections[0].get_paths()[0].get_extents()
+    half = 4.3027 * 0.208167 / 3**0.5
+    assert (band.y0, band.y1) == pytest.approx((6.5 / 3 - half, 6.5 / 3 + half), rel=1e-4)
+    assert "bands: the 95 % t-interval over seeds" in words(ax)
 
 
 def test_styles_differ_in_grey_as_well(sweep):
     for i in range(32):
         sweep.write(f"s{i:02}", (2.0,) * 5)
-    look = styles(comparisons(sweep)[0])
+    look = styles(comparisons(sweep))
     assert len({(s["marker"], str(s["linestyle"])) for s in look.values()}) == 32
 
 
@@ -93,7 +109,8 @@ def test_a_loss_far_above_the_others_does_not_press_them_flat(sweep):
 
 def test_one_panel_a_comparison(sweep):
     sweep.write("rope", (2.0,) * 5)
-    sweep.write("rope", (2.4,) * 5, settings={"data": {"name": "shakespeare", "path": None}})
+    shakespeare = {"data": {"name": "shakespeare", "path": None}}
+    sweep.write("rope", (2.4,) * 5, settings=shakespeare, corpus_fingerprint="c3d4")
     assert len(draw_by_length(comparisons(sweep)).axes) == 2
 
 
