@@ -30,6 +30,9 @@ POSITIVE = (
     *("checkpoint_every", "keep_checkpoints"),
 )
 
+#: What limits the keys that a query sees, and the number that says how far.
+SPANS = {"sliding": "window", "chunked": "chunk"}
+
 
 @dataclass(frozen=True)
 class JobPlan:
@@ -125,17 +128,18 @@ def check_job(config: Mapping[str, Any]) -> JobPlan:
 
 
 def check_span(span: Mapping[str, Any]) -> None:
-    """Raise `ValueError` where the span's name and its window say different things."""
-    window = span.get("window")
-    if span["name"] == "full" and window is not None:
-        raise ValueError(
-            f"span=full sees every key, so span.window={window} does not go with it; use "
-            f"span=sliding span.window={window}"
-        )
-    if span["name"] == "sliding" and window is None:
-        raise ValueError("span=sliding needs span.window, the number of visible keys; or span=full")
-    if span["name"] == "chunked" and span["chunk"] is None:
-        raise ValueError("span=chunked needs span.chunk, the positions of a chunk; or span=full")
+    """Raise `ValueError` where the span's name and its numbers say different things."""
+    if span["name"] not in ("full", *SPANS):
+        return
+    for name, key in SPANS.items():
+        value, chosen = span.get(key), span["name"] == name
+        if value is not None and not chosen:
+            raise ValueError(
+                f"span={span['name']} has no {key}, so span.{key}={value} does not go with it; use "
+                f"span={name} span.{key}={value}"
+            )
+        if value is None and chosen:
+            raise ValueError(f"span={name} needs span.{key}; or use span=full")
 
 
 def count_parameters(module: torch.nn.Module | PositionScheme) -> int:

@@ -24,10 +24,10 @@ def test_a_job_is_plain_and_complete():
     config = compose_job([])
     assert set(config) == {
         *("model", "data", "scheme", "span", "optimizer", "trainer", "evaluation", "tracking"),
-        *("seed", "seed_init", "seed_data"),
+        *("objective", "seed", "seed_init", "seed_data"),
     }
     assert config["scheme"]["name"] == "rope"
-    assert config["span"] == {"name": "full", "window": None}
+    assert config["span"] == {"name": "full", "window": None, "chunk": None}
     kinds = (dict, list, str, int, float, bool, type(None))
 
     def walk(node):
@@ -37,6 +37,12 @@ def test_a_job_is_plain_and_complete():
             walk(one)
 
     walk(config)
+
+
+def test_every_span_is_composed_with_its_number():
+    for name, number in (("sliding", "window"), ("chunked", "chunk")):
+        span = compose_job([f"span={name}", f"span.{number}=3"])["span"]
+        assert span == {"name": name, "window": None, "chunk": None} | {number: 3}
 
 
 def test_a_scheme_needs_no_yaml_and_its_values_are_checked_against_its_dataclass():

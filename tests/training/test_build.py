@@ -44,6 +44,8 @@ def test_the_plan_has_the_kernel_of_every_kind(make_config, sections, kernel):
         ({"span": {"name": "sliding", "window": None}}, "needs span.window"),
         ({"span": {"name": "chunked", "chunk": None}}, "needs span.chunk"),
         ({"span": {"name": "chunked", "chunk": 0}}, "at least 1 position"),
+        ({"span": {"name": "full", "chunk": 8}}, "use span=chunked span.chunk=8"),
+        ({"span": {"name": "chunked", "chunk": 8, "window": 4}}, "span=sliding span.window=4"),
         (
             {"model": {"attention": "linear"}, "scheme": {"name": "alibi"}},
             "attention=linear cannot serve Alibi: it acts on distance_slopes",
@@ -54,6 +56,7 @@ def test_the_plan_has_the_kernel_of_every_kind(make_config, sections, kernel):
         ),
         ({"model": {"attention": "linear", "kernel": "sdpa"}}, "use model.kernel=auto"),
         ({"model": {"qk_norm": "after"}}, "Nope transforms none"),
+        ({"model": {"vocabulary": 256}}, "no room for the 257 ids of the tokenizer"),
         ({"data": {"bos": "windows"}}, "window"),
         ({"trainer": {"threads": 0}}, "trainer.threads must be at least 1"),
         ({"optimizer": {"betas": [0.9]}}, "two numbers"),
