@@ -20,9 +20,9 @@
     Path("page.html").write_text(page.render(), encoding="utf-8")
 
 A section's body is text and blocks: `LineChart`, `Scatter`, `Intervals`, `HeatMap`, `Table`,
-`Grid` (side by side), `Views` (one of several, by buttons), `Heading`, `Note`, `Bullets`,
-`Facts`, `Code`, `Details`, or an object of your own with `html(looks) -> Html`. Every str is
-escaped; `tag`, `code`, `strong` and `join` build `Html` for a sentence with markup in it:
+`Grid` (side by side), `Views` (one of several, by buttons), `Lead`, `Heading`, `Note`,
+`Bullets`, `Facts`, `Code`, `Details`, or an object of your own with `html(looks) -> Html`. Every
+str is escaped; `tag`, `code`, `strong` and `join` build `Html` for a sentence with markup in it:
 join("The scheme ", code(name), " acts on ", strong("keys"), ".").
 
 A series, point, row or estimate whose name (or `key`) is one of the page's `keys` has that name's
@@ -47,7 +47,7 @@ from posexp.page.page import Page, Section
 from posexp.page.scatter import Point, Scatter
 from posexp.page.series import Series
 from posexp.page.table import Cell, Column, Row, Table
-from posexp.page.text import Bullets, Code, Details, Facts, Heading, Note
+from posexp.page.text import Bullets, Code, Details, Facts, Heading, Lead, Note
 
 __all__ = [
     "Block",
@@ -64,6 +64,7 @@ __all__ = [
     "HeatMap",
     "Html",
     "Intervals",
+    "Lead",
     "Level",
     "LineChart",
     "Looks",

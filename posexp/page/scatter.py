@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Points over two axes, named beside them while there are at most 16.
+    """Points over two axes, named beside them while there are at most 16 and where there is room.
 
     A point without x or y is left out; the caption should say so. Scales and forms as in
     `LineChart`.
@@ -82,7 +82,7 @@ class Scatter:
         )  # fmt: skip
 
     def _names(self, drawn: Sequence[Point], frame: Frame) -> Html:
-        """Each name at the first place beside its point that is free, or at the right."""
+        """Each name at the first place beside its point that is free; none where none is."""
         left, top, right, bottom = frame.box
         dots = [(frame.px(p.x), frame.py(p.y)) for p in drawn]
         taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in dots]
@@ -99,7 +99,9 @@ class Scatter:
                 if box[0] >= left and box[2] <= right + 12 and box[1] >= top and box[3] <= bottom
             ]  # fmt: skip
             free = [box for box in inside if not any(_overlap(box, other) for other in taken)]
-            box = (free or inside or boxes)[0]
+            if not free:
+                continue
+            box = free[0]
             taken.append(box)
             key = point.key or point.name
             at = {"x": f"{box[0]:.1f}", "y": f"{box[3] - 2.5:.1f}"}

@@ -27,6 +27,16 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """The sentence to remember, a little larger than the others."""
+
+    text: str
+
+    def html(self, looks: Looks) -> Html:
+        return tag("p", self.text, class_="lead")
+
+
+@dataclass(frozen=True)
 class Heading:
     """A title within a section."""
 

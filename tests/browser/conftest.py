@@ -72,6 +72,7 @@ def open_page(browser):
             color_scheme="dark" if dark else "light",
             java_script_enabled=scripts,
         )
+        context.set_default_timeout(10_000)
         page = context.new_page()
         faults, requests = [], []
         page.on(

@@ -1,12 +1,13 @@
 """The report of a sweep of eight schemes and three seeds, as its reader meets it."""
 
-import io
 import re
 
 import pytest
-from rich.console import Console
 
-from posexp.report import report
+from posexp.report.analyse import analyse
+from posexp.report.comparison import compare
+from posexp.report.page import report_page
+from posexp.report.sweeps import read_sweeps
 
 EVIL = "<b>kaput"
 
@@ -25,15 +26,15 @@ def page_file(made_up, losses, tmp_path_factory):
             shifted = tuple(mean and mean + 0.01 * (seed - 1) for mean in means)
             sweep.write(scheme, shifted, seed=seed)
     sweep.write(EVIL, status="failed", error="RuntimeError: <script>alert(1)</script>")
-    report(sweep.path, Console(file=io.StringIO()))
-    return sweep.path / "report.html"
+    sweeps = read_sweeps([sweep.path])
+    path = sweep.path / "report.html"
+    path.write_text(report_page(analyse([sweep.path], sweeps, compare(sweeps.jobs))))
+    return path
 
 
 def settings_in(table):
     """The names of a table's rows from top to bottom, without their seeds."""
-    script = (
-        "rows => rows.map(r => [...r.cells[0].childNodes].filter(n => n.nodeType == 3)[0].data)"
-    )
+    script = "rows => rows.map(row => row.querySelector('.who').innerText.trim())"
     return table.locator("tbody tr:first-child").evaluate_all(script)
 
 
@@ -84,7 +85,7 @@ def test_the_seeds_of_a_row_unfold_and_move_with_it(open_page, page_file):
 
 def test_pointing_at_a_line_tells_its_value(open_page, page_file, losses):
     page = open_page(page_file)
-    chart = page.locator("#length .view:not(.unseen) svg").first
+    chart = page.locator("#length svg:visible").first
     chart.scroll_into_view_if_needed()
     chart.locator('g[data-name="rope"] use').nth(2).hover(force=True)
     tip = page.locator("#tip")
@@ -103,7 +104,7 @@ def test_pointing_at_a_line_tells_its_value(open_page, page_file, losses):
 
 def test_arrows_walk_along_a_line(open_page, page_file, made_up):
     page = open_page(page_file)
-    chart = page.locator("#length .view:not(.unseen) svg").first
+    chart = page.locator("#length svg:visible").first
     chart.focus()
     told = []
     for _ in range(3):
@@ -121,7 +122,7 @@ def test_a_scheme_is_switched_off_in_all_charts_and_on_again(open_page, page_fil
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
     assert not any(part.is_visible() for part in parts.all())
-    chart = page.locator("#length .view:not(.unseen) svg").first
+    chart = page.locator("#length svg:visible").first
     assert chart.locator('g[data-name="alibi"]').is_visible()
     button.press("Enter")
     assert [part.is_visible() for part in parts.all()] == before
@@ -188,7 +189,7 @@ def test_a_phone_shows_it_within_its_width(open_page, page_file, window):
     ticks = page.locator("#length svg:visible .tick:visible")
     sizes = ticks.evaluate_all("all => all.map(t => t.getBoundingClientRect().height)")
     assert min(sizes) >= 9  # px on the phone: small, but it can be read
-    chart = page.locator("#length .view:not(.unseen) svg").first
+    chart = page.locator("#length svg:visible").first
     chart.scroll_into_view_if_needed()
     chart.locator('g[data-name="alibi"] use').nth(1).tap(force=True)
     assert "alibi" in page.locator("#tip").inner_text()

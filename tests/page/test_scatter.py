@@ -20,7 +20,7 @@ def test_names_do_not_touch_each_other(drawing):
     random = np.random.default_rng(0)
     points = [Point(f"name{i}", *random.random(2)) for i in range(10)]
     found = boxes(drawing(Scatter(points, "x", "y")))
-    assert len(found) == 10
+    assert len(found) >= 8
     for a, b in itertools.combinations(found, 2):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 

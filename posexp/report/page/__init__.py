@@ -16,7 +16,7 @@ from posexp.report.page.grid import grid
 from posexp.report.page.main_table import main_table
 from posexp.report.page.origins import origins
 from posexp.report.page.training import training_curves
-from posexp.report.study import WARNING, Part, Study
+from posexp.report.study import Part, Study
 
 __all__ = ["report_page"]
 
@@ -35,6 +35,10 @@ SECTIONS: tuple[tuple[str, str, Callable[[Part], Sequence[page.Content]]], ...] 
 )
 
 
+TITLES = {anchor: title for anchor, title, _ in SECTIONS}
+SEE_FAIRNESS = "see fairness."
+
+
 def report_page(study: Study) -> str:
     """The whole report of `study` as one self-contained HTML text."""
     sections = [page.Section("summary", "Summary", _summary(study))]
@@ -47,7 +51,7 @@ def report_page(study: Study) -> str:
             body += found
         if body:
             sections.append(page.Section(anchor, title, body))
-    sections.append(page.Section("origins", "Do it again", origins(study)))
+    sections.append(page.Section("origins", "How to reproduce it", origins(study)))
     return page.Page(
         study.title,
         _subtitle(study),
@@ -63,20 +67,26 @@ def _summary(study: Study) -> list[page.Content]:
     for part in study.parts:
         if len(study.parts) > 1:
             content += [page.Heading(part.title), part.conditions]
-        content += [page.Bullets(part.summary)] if part.summary else []
-        content += _warning(part)
+        if part.summary:
+            lead, *others = part.summary
+            warnings = [s for s in others if s.endswith(SEE_FAIRNESS)]
+            content.append(page.Lead(_linked(lead)))
+            content.append(page.Bullets([_linked(s) for s in others if s not in warnings]))
+            content += [page.Note(_linked(s), "warning") for s in warnings]
     notes = list(dict.fromkeys([*study.notes, *(n for part in study.parts for n in part.notes)]))
     return [*content, page.Details("How to read this", page.Bullets(notes))] if notes else content
 
 
-def _warning(part: Part) -> list[page.Content]:
-    names = [d.name for d in part.fairness if d.verdict == WARNING]
-    if not names:
-        return []
-    differ = "differs" if len(names) == 1 else "differ"
-    link = page.tag("a", "Like with like?", href="#fairness")
-    text = page.join("Not like with like: ", ", ".join(names), f" {differ}. See ", link)
-    return [page.Note(text, "warning")]
+def _linked(sentence: str) -> str:
+    """A sentence whose "see failures." leads there."""
+    front, see, anchor = sentence.rpartition(" see ")
+    title = TITLES.get(anchor.rstrip("."))
+    if not see or title is None:
+        return sentence
+    link = page.tag("a", title, href=f"#{anchor.rstrip('.')}")
+    return page.join(
+        front, " see \N{LEFT DOUBLE QUOTATION MARK}", link, "\N{RIGHT DOUBLE QUOTATION MARK}."
+    )
 
 
 def _subtitle(study: Study) -> str:

@@ -95,8 +95,9 @@ def _contrast(row: Row, t: int | None) -> page.Cell:
     if found.estimate is None:
         return page.Cell("", note=found.words, kind="muted")
     mean = found.estimate.mean
-    note = "\n".join(filter(None, [plus_minus(found.estimate), found.verdict]))
-    kind = "" if found.verdict in (BETTER, WORSE) else "muted"
+    short = found.verdict in (BETTER, WORSE)
+    note = (" " if short else "\n").join(filter(None, [plus_minus(found.estimate), found.verdict]))
+    kind = "" if short else "muted"
     return page.Cell(page.number(mean, "+.3f"), value=mean, note=note, kind=kind)
 
 
