@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: sweep test test-slow test-slurm lint clean
+.PHONY: sweep test test-slow test-slurm test-browser lint clean
 
 # The quick comparison: eight schemes on Austen, one seed, a table and figures at the end.
 sweep: .venv/installed
@@ -21,6 +21,11 @@ test-slow: .venv/installed-dev
 test-slurm: .venv/installed-dev
 	@command -v slurmctld munged >/dev/null || { echo 'make test-slurm needs Debian packages: apt-get install slurm-wlm munge'; exit 1; }
 	$(BIN)/python -m pytest -m slow tests/cluster
+
+# The pages in a real browser without a window; `make test` skips these where there is none.
+test-browser: .venv/installed-dev
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo 'make test-browser needs the Debian package chromium: apt-get install chromium'; exit 1; }
+	POSEXP_REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "posexp needs Python 3.11 or newer: make PYTHON=python3.11")'
