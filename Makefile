@@ -24,7 +24,7 @@ test-slurm: .venv/installed-dev
 
 # The pages in a real browser without a window; `make test` skips these where there is none.
 test-browser: .venv/installed-dev
-	@command -v chromium chromium-browser google-chrome >/dev/null || { echo 'make test-browser needs the Debian package chromium: apt-get install chromium'; exit 1; }
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo 'make test-browser needs the Debian package chromium: apt-get install chromium'; exit 1; }
 	POSEXP_REQUIRE_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 .venv/installed: pyproject.toml constraints.txt
