@@ -17,6 +17,11 @@ from posexp.model.init import stream
 from posexp.registry import PluginError
 from posexp.scheme import PositionScheme
 
+#: What is said of the parameters behind the panels.
+FIXED = "fixed: nothing in it is trained"
+STARTING = "as training starts with seed 0"
+SCATTERED = "parameters drawn at random, as it starts out flat"
+
 
 @dataclass(frozen=True)
 class Gallery:
@@ -36,12 +41,12 @@ class Gallery:
         """
         scheme, dims = copy.deepcopy(exhibit.scheme), exhibit.dims
         trained = bool(list(scheme.parameters()))
-        note = "as training starts with seed 0" if trained else "fixed: nothing in it is trained"
+        note = STARTING if trained else FIXED
         positions = measure.positions_up_to(dims.context_length, scheme.max_length, most)
         try:
             rows = _rows(scheme, dims, positions)
             if trained and any(panel.is_flat for _, panels in rows for panel in panels):
-                note = "parameters drawn at random, as it starts out flat"
+                note = SCATTERED
                 _scatter(scheme)
                 rows = _rows(scheme, dims, positions)
         except Exception as error:

@@ -24,6 +24,9 @@ from posexp.page import (
     tag,
 )
 
+#: Answers that are no news where nothing else is declared.
+NOTHING = ("unchanged", "every key is seen")
+
 
 def declarations(studies: Sequence[Study]) -> list[Section]:
     """In short, and the table of facts."""
@@ -82,6 +85,8 @@ def _cell(fact: Fact) -> Cell:
             note=f"declared: {fact.declared}; {fact.conflict}",
             kind="error",
         )
+    if fact.measured in NOTHING and fact.declared == "nothing here":
+        return Cell(fact.measured, kind="muted")
     return Cell(fact.measured, note=f"declared: {fact.declared}" if fact.declared else "")
 
 

@@ -7,19 +7,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posexp.catalogue.gallery import SCATTERED
 from posexp.catalogue.measure import VISIBLE, Panel
 from posexp.explain.pictures import Curve, Motif, Picture
+from posexp.explain.study import Kind, Study
 from posexp.page import Block, HeatMap, Html, Level, LineChart, Looks, Mark, Series, tag
 
 #: Room above and below what is shared by all charts of a row, as a share.
 ROOM = 0.05
+#: The room above, in ROOM, where the name of a mark stands.
+MARK = 3
+#: How much larger the shared range may be than that of one chart before it can be seen on its own.
+FLAT = 4
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A picture of one kind of layer of a scheme, under its title."""
+
+    study: Study
+    kind: Kind
+    title: str
+    picture: Picture
+
+    @property
+    def caption(self) -> str:
+        """What is seen, and of which parameters where training does not start with them."""
+        seen = any(panel.title == VISIBLE for panel in self.picture.panels)
+        if self.study.note != SCATTERED or seen:
+            return self.picture.sentence
+        return f"{self.picture.sentence} (With {SCATTERED}.)"
 
 
 @dataclass(frozen=True)
 class Multiples:
-    """Blocks side by side, each about the scheme that the page's key hides and shows."""
+    """Blocks side by side; one that is about a scheme alone is hidden and shown by its key."""
 
-    blocks: Sequence[tuple[str, Block]]
+    blocks: Sequence[tuple[str | None, Block]]
 
     def html(self, looks: Looks) -> Html:
         columns = 2 if len(self.blocks) in (1, 2, 4) else 3
@@ -32,11 +56,9 @@ def size_of(count: int) -> str:
     return "half" if count in (1, 2, 4) else "small"
 
 
-def chart(
-    motif: Motif, picture: Picture, title: str, label: str, trained: int, ranges: Ranges, size: str
-) -> LineChart:
-    """Curves over the ranges that all schemes share, with the trained length marked."""
-    curves = picture.curves
+def chart(motif: Motif, drawn: Drawn, ranges: Ranges, size: str) -> LineChart:
+    """Curves over given ranges, with the trained length marked."""
+    curves, trained = drawn.picture.curves, drawn.study.trained_length
     single = len(curves) == 1
     series = [
         Series(
@@ -45,16 +67,16 @@ def chart(
             numbers(curve.y),
             None if curve.low is None else numbers(curve.low),
             None if curve.high is None else numbers(curve.high),
-            key=label if single else None,
+            key=drawn.study.label if single else None,
             shade=None if single or motif.named else (i + 1) / len(curves),
-            points=motif.logarithmic,
+            points=motif.logarithmic or not single,
         )
         for i, curve in enumerate(curves)
     ]
     level = [Level(trained, f"T = {trained:,}")] if motif.logarithmic else []
     mark = [] if motif.logarithmic else [Mark(trained, f"T = {trained:,}", beyond="beyond")]
     return LineChart(
-        series, motif.x_label, motif.y_label, title=title, caption=picture.sentence,
+        series, motif.x_label, motif.y_label, title=drawn.title, caption=drawn.caption,
         y_scale="log10" if motif.logarithmic else "linear", x_range=ranges.x, y_range=ranges.y,
         marks=mark, levels=level, size=size, labels=False,
     )  # fmt: skip
@@ -77,32 +99,63 @@ class Ranges:
         y = np.log(y) if logarithmic else y
         low, high = np.nanmin(y), np.nanmax(y)
         room = ROOM * (high - low) or 0.5 * max(1.0, abs(high))
-        low, high = low - room, high + room
+        # The name of the mark stands above the curves.
+        low, high = low - room, high + (room if logarithmic else MARK * room)
         if logarithmic:
             low, high = np.exp(low), np.exp(high)
         wide = ROOM / 2 * (x.max() - x.min()) or 0.5
         return cls((float(x.min() - wide), float(x.max() + wide)), (float(low), float(high)))
 
+    @property
+    def height(self) -> float:
+        """Of the y axis."""
+        return self.y[1] - self.y[0]
 
-def heat_maps(
-    picture: Picture, title: str, shared: dict[str, tuple[float, float]], size: str
+
+def matrices(drawn: Sequence[Drawn]) -> Multiples:
+    """The panels of pictures; what several schemes have alike is drawn once."""
+    alike: list[list[Drawn]] = []
+    for one in drawn:
+        for group in alike:
+            if _same(one.picture, group[0].picture):
+                group.append(one)
+                break
+        else:
+            alike.append([one])
+    shared = limits(panel for one in drawn for panel in one.picture.panels)
+    size = size_of(sum(len(group[0].picture.panels) for group in alike))
+    blocks = []
+    for group in alike:
+        label = group[0].study.label if len(group) == 1 else None
+        title = " and ".join(one.title for one in group)
+        blocks += [(label, block) for block in _heat_maps(group[0], title, shared, size)]
+    return Multiples(blocks)
+
+
+def _same(one: Picture, other: Picture) -> bool:
+    pairs = zip(one.panels, other.panels, strict=False)
+    return len(one.panels) == len(other.panels) and all(a.equals(b) for a, b in pairs)
+
+
+def _heat_maps(
+    drawn: Drawn, title: str, shared: dict[str, tuple[float, float]], size: str
 ) -> list[HeatMap]:
-    """The panels of a picture; `shared` has the limits of equal titles on the whole page."""
-    last = len(picture.panels) - 1
+    """The panels of a picture; `shared` has the limits of equal titles in the row."""
+    panels = drawn.picture.panels
     return [
         HeatMap(
             panel.values.numpy(),
             panel.columns,
             panel.rows,
             title=title if panel.title == VISIBLE else f"{title}: {panel.title}",
-            caption=picture.sentence if number == last else "",
+            caption=drawn.caption if panel is panels[-1] else "",
             diverging=panel.title != VISIBLE and shared[panel.title][0] < 0,
             limits=shared[panel.title],
             x=panel.column_ticks.tolist(),
             y=panel.row_ticks.tolist(),
             size=size,
         )
-        for number, panel in enumerate(picture.panels)
+        for panel in panels
     ]
 
 

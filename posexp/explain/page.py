@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from posexp import __version__
 from posexp.explain.answers import declarations, kernels
-from posexp.explain.charts import Multiples, Ranges, chart, heat_maps, limits, size_of
-from posexp.explain.pictures import MOTIFS, Absent, Motif, Picture, drawn
+from posexp.explain.charts import FLAT, Drawn, Multiples, Ranges, chart, matrices, size_of
+from posexp.explain.pictures import MOTIFS, Absent, Motif, drawn
 from posexp.explain.pictures.ladder import table, waves
 from posexp.explain.pictures.waves import Waves
-from posexp.explain.study import Kind, Study
-from posexp.page import Block, Bullets, Code, Column, Details, Facts, Page, Section, Table
+from posexp.explain.study import Study
+from posexp.page import Block, Bullets, Code, Column, Details, Facts, Page, Section, Table, Views
 
 
 def page(studies: Sequence[Study], command: str) -> Page:
@@ -28,64 +28,81 @@ def page(studies: Sequence[Study], command: str) -> Page:
         sections=[
             *declarations(studies),
             kernels(studies),
-            *(_motif(motif, studies) for motif in MOTIFS),
+            *_motifs(studies),
             _method(studies, command),
         ],
         footer=f"posexp {__version__}",
     )
 
 
-def _motif(motif: Motif, studies: Sequence[Study]) -> Section:
+def _motifs(studies: Sequence[Study]) -> list[Section]:
+    """A section for each picture that somebody has; the others are named in one at the end."""
+    sections, nobody = [], []
+    for motif in MOTIFS:
+        pictures, absent = _pictures(motif, studies)
+        told = [f"{_listed(who)}: does not apply, {why}." for why, who in absent.items()]
+        if not pictures:
+            nobody += [f"{motif.title}. {line}" for line in told]
+            continue
+        body: list[str | Block] = [motif.about, _rows(motif, pictures)]
+        if motif.logarithmic:
+            body += _frequencies(pictures)
+        if told:
+            body.append(Bullets(told))
+        sections.append(Section(motif.id, motif.title, body))
+    if nobody:
+        sections.append(Section("absent", "Pictures that do not apply", [Bullets(nobody)]))
+    return sections
+
+
+def _pictures(motif: Motif, studies: Sequence[Study]) -> tuple[list[Drawn], dict[str, list[str]]]:
     """One picture of every scheme that has it, and why the others have none."""
-    pictures: list[tuple[Study, Kind, Picture]] = []
+    pictures: list[Drawn] = []
     absent: dict[str, list[str]] = {}
     for study in studies:
         for kind in study.kinds[:1] if motif.once else study.kinds:
+            title = study.label if motif.once else study.title(kind)
             found = drawn(motif, study, kind)
             if isinstance(found, Absent):
-                who = study.label if motif.once else study.title(kind)
-                absent.setdefault(found.reason, []).append(who)
+                absent.setdefault(found.reason, []).append(title)
             else:
-                pictures.append((study, kind, found))
-    body: list[str | Block] = [motif.about]
-    if pictures:
-        body.append(_multiples(motif, pictures))
-    if motif.logarithmic:
-        body += _frequencies(pictures)
-    if absent:
-        body.append(
-            Bullets([f"{_listed(who)}: does not apply, {why}." for why, who in absent.items()])
-        )
-    return Section(motif.id, motif.title, body)
+                pictures.append(Drawn(study, kind, title, found))
+    return pictures, absent
 
 
-def _multiples(motif: Motif, pictures: Sequence[tuple[Study, Kind, Picture]]) -> Multiples:
-    shared = limits(panel for _, _, picture in pictures for panel in picture.panels)
-    count = sum(max(1, len(picture.panels)) for _, _, picture in pictures)
-    size = size_of(count)
-    curves = [curve for _, _, picture in pictures for curve in picture.curves]
-    trained = max(study.trained_length for study, _, _ in pictures)
-    ranges = Ranges.of(curves, motif.logarithmic, trained) if curves else None
-    blocks: list[tuple[str, Block]] = []
-    for study, kind, picture in pictures:
-        title = study.label if motif.once else study.title(kind)
-        if picture.curves:
-            length = study.trained_length
-            blocks.append(
-                (study.label, chart(motif, picture, title, study.label, length, ranges, size))
-            )
-        blocks += [(study.label, each) for each in heat_maps(picture, title, shared, size)]
-    return Multiples(blocks)
+def _rows(motif: Motif, pictures: Sequence[Drawn]) -> Block:
+    """Small multiples; where one scale makes some of them flat, each can be seen on its own."""
+    if not pictures[0].picture.curves:
+        return matrices(pictures)
+    level = max(p.study.trained_length for p in pictures)
+
+    def ranges(*chosen: Drawn) -> Ranges:
+        curves = [curve for p in chosen for curve in p.picture.curves]
+        return Ranges.of(curves, motif.logarithmic, level)
+
+    shared, own = ranges(*pictures), [ranges(p) for p in pictures]
+    size = size_of(len(pictures))
+
+    def multiples(scales: Sequence[Ranges]) -> Multiples:
+        return Multiples([
+            (p.study.label, chart(motif, p, scale, size))
+            for p, scale in zip(pictures, scales, strict=True)
+        ])  # fmt: skip
+
+    one = multiples([shared] * len(pictures))
+    if motif.logarithmic or all(scale.height * FLAT > shared.height for scale in own):
+        return one
+    return Views({"one scale": one, "each its own scale": multiples(own)})
 
 
-def _frequencies(pictures: Sequence[tuple[Study, Kind, Picture]]) -> list[Block]:
+def _frequencies(pictures: Sequence[Drawn]) -> list[Block]:
     titles = ["rank", "columns", "rad a token", "tokens a turn", "turns within T"]
     blocks: list[Block] = []
-    for study, kind, _ in pictures:
-        found = waves(study, kind)
+    for p in pictures:
+        found = waves(p.study, p.kind)
         if isinstance(found, Waves):
-            rows = table(found, study.trained_length)
-            heading = f"The {len(rows)} frequencies of {study.title(kind)}"
+            rows = table(found, p.study.trained_length)
+            heading = f"The {len(rows)} frequencies of {p.title}"
             blocks.append(Details(heading, [Table([Column(t) for t in titles], rows)]))
     return blocks
 

@@ -28,26 +28,36 @@ def page_file(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("window", ["desktop", "phone", "small phone"])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("window", "dark"), [("desktop", False), ("phone", True), ("small phone", False)]
+)
 def test_it_opens(open_page, page_file, window, dark):
     page = open_page(page_file, window, dark)
     assert page.title() == "What rope, t5, sinusoidal and learned do"
     for id_ in ("short", "facts", "kernels", "ladder", "fixed", "random", "visible", "terms"):
         assert page.locator(f"section#{id_}").is_visible()
-    assert page.locator("#fixed .plot svg").count() == len(NAMES)
+    assert page.locator("#fixed .grid").first.locator("> [data-key]").count() == len(NAMES)
 
 
 def test_a_scheme_is_hidden_and_shown_everywhere(open_page, page_file):
     page = open_page(page_file)
     button = page.locator('#key [data-key="rope"]')
-    of_rope = page.locator('main .grid > [data-key="rope"]')
-    assert of_rope.count() > 4
+    of_rope = page.locator('main .grid:visible > [data-key="rope"]')
+    shown = of_rope.count()
+    assert shown >= 4
     button.click()
-    assert [part.is_visible() for part in of_rope.all()] == [False] * of_rope.count()
-    assert page.locator('#fixed .grid > [data-key="t5"]').is_visible()
+    assert not any(part.is_visible() for part in of_rope.all())
+    assert page.locator('#random .grid:visible > [data-key="t5"]').is_visible()
     button.click()
-    assert all(part.is_visible() for part in of_rope.all())
+    assert [part.is_visible() for part in of_rope.all()] == [True] * shown
+
+
+def test_a_row_is_seen_on_one_scale_or_each_on_its_own(open_page, page_file):
+    page = open_page(page_file)
+    views = page.locator("#fixed .view")
+    assert [view.is_visible() for view in views.all()] == [True, False]
+    page.locator("#fixed button", has_text="each its own scale").click()
+    assert [view.is_visible() for view in views.all()] == [False, True]
 
 
 def test_a_pointer_reads_a_curve_and_a_matrix(open_page, page_file):
@@ -79,11 +89,11 @@ def test_the_frequencies_unfold_and_sort(open_page, page_file):
 def test_print_has_everything(open_page, page_file):
     page = open_page(page_file, dark=True)
     page.emulate_media(media="print")
-    assert page.locator("#terms .plot svg").first.is_visible()
+    assert page.locator("#terms .plot").first.is_visible()
     assert len(page.pdf()) > 20_000
 
 
 def test_without_scripts_everything_is_there(open_page, page_file):
     page = open_page(page_file, scripts=False)
-    assert page.locator("#fixed .plot svg").count() == len(NAMES)
+    assert page.locator("#random .grid").first.locator("> [data-key]").count() == len(NAMES)
     assert page.locator("#ladder details").count() == 2

@@ -21,8 +21,8 @@ def test_slopes_by_hand(study):
     n = np.arange(48)
     np.testing.assert_allclose(y, [[-(2.0 ** -(h + 1)) * i for i in n] for h in heads], atol=1e-4)
     assert sentence == (
-        "A function of distance alone, and a straight line: -0.5 (head 0) to -0.003906 (head 7) "
-        "for each token."
+        "Over these 48 tokens a function of distance alone, and a straight line: "
+        "\N{MINUS SIGN}0.5 (head 0) to \N{MINUS SIGN}0.003906 (head 7) for each token."
     )
 
 

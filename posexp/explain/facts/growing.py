@@ -63,10 +63,13 @@ def cached_keys(study: Study) -> Fact:
     steady = scheme.steady_until if scheme.length_dependent else None
     changed = max(found.within, found.beyond) > NOISE
     length = study.trained_length
-    text = "no" if changed else "yes"
-    text += f": off {off(found.within)} when {length // 2} tokens grow to {length}"
-    if found.reach:
-        text += f", {off(found.beyond)} when {length} grow to {found.reach}"
+    grown = [f"from {length // 2:,} to {length:,} tokens"]
+    grown += [f"from {length:,} to {found.reach:,}"] if found.reach else []
+    if changed:
+        sizes = zip(grown, (found.within, found.beyond), strict=False)
+        text = "no: off " + ", ".join(f"{off(size)} when it grows {how}" for how, size in sizes)
+    else:
+        text = f"yes: the same when it grows {' and '.join(grown)}"
     conflict = ""
     if steady is None and changed:
         conflict = "it does not declare length_dependent, and earlier tokens change"

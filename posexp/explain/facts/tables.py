@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import torch
@@ -67,14 +68,27 @@ def trained_rows(study: Study) -> Fact:
     found = rows(study)
     if not found:
         return Fact("it has no tables")
-    short = [r for r in found if r.trained < r.total]
-    if not short:
-        total = sum(r.total for r in found)
-        return Fact(f"all {total:,} rows of its parameters are reached within T")
-    parts = []
-    for row in short:
-        part = f"{row.name}: {row.trained:,} of {row.total:,} rows are reached within T"
-        if row.only_beyond:
-            part += f", {row.only_beyond:,} more only beyond it, where they are as they started"
-        parts.append(part)
-    return Fact("; ".join(parts))
+    alike: dict[str, list[Rows]] = {}
+    for row in found:  # those of several layers in one sentence
+        alike.setdefault(re.sub(r"\d+", "*", row.name), []).append(row)
+    parts = [
+        _sentence(name, group)
+        for name, group in alike.items()
+        if any(row.trained < row.total for row in group)
+    ]
+    if parts:
+        return Fact("; ".join(parts))
+    return Fact(f"all {sum(row.total for row in found):,} rows of its parameters are reached in T")
+
+
+def _sentence(name: str, group: list[Rows]) -> str:
+    trained, beyond = ({getattr(r, key) for r in group} for key in ("trained", "only_beyond"))
+    text = f"{name}: {_range(trained)} of {group[0].total:,} rows are reached in T"
+    if max(beyond):
+        text += f", {_range(beyond)} more only beyond it, where they are as they started"
+    return text
+
+
+def _range(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -14,7 +14,7 @@ from posexp.explain.pictures.distances import (
     shown_heads,
     thinned,
 )
-from posexp.explain.pictures.picture import Absent, Curve, Picture
+from posexp.explain.pictures.picture import Absent, Curve, Picture, short
 from posexp.explain.study import Kind, Study
 
 #: A mean that changes by less than this share is called flat.
@@ -39,17 +39,19 @@ def random(study: Study, kind: Kind) -> Picture | Absent:
     values = values.reshape(-1, len(n))
     size, signed = curve("mean |score|", n, np.abs(values), BAND), curve("mean", n, values)
     near, far = (_mean(size, *part) for part in _parts(study))
-    text = f"Mean |score| is {near:.3g} near"
+    text = f"Mean |score| is {short(near)} near"
     if np.isnan(far):
         text += ", and nothing is seen far away."
     elif abs(far - near) <= FLAT * near:
-        text += f" and {far:.3g} towards T: no decay for random q and k."
+        text += f" and {short(far)} towards T: no decay for random q and k."
     else:
-        text += f" and {far:.3g} towards T: it {'falls' if far < near else 'grows'} with distance"
+        text += (
+            f" and {short(far)} towards T: it {'falls' if far < near else 'grows'} with distance"
+        )
         start, end = (_mean(signed, *part) for part in _parts(study))
         # A bias moves all scores one way; only their size is drawn.
         moved = abs(end - start) > FLAT * near
-        text += f", as the mean score goes from {start:.3g} to {end:.3g}." if moved else "."
+        text += f", as the mean score goes from {short(start)} to {short(end)}." if moved else "."
     return Picture(text + _length(study), [thinned(size)])
 
 
@@ -75,14 +77,14 @@ def _of_fixed(study: Study, curves: list[Curve]) -> str:
     name = "" if len(curves) == 1 else f"{c.name}: "
     if np.isnan(end):
         unseen = int(c.x[(c.x > 0) & np.isnan(c.y)].min())
-        return f"{name}{start:.3g} at distance 0; nothing is seen from distance {unseen} on."
+        return f"{name}{short(start)} at distance 0; nothing is seen from distance {unseen} on."
     past = (c.x >= 0) & (c.x <= last)
     y = c.y[past]
     steps = np.diff(y)
     size = 1e-4 * max(1.0, np.abs(y).max())
-    text = f"{name}{start:.3g} at distance 0, {end:.3g} at {last}"
+    text = f"{name}{short(start)} at distance 0, {short(end)} at {last}"
     if (np.abs(y - y[0]) <= size).all():
-        text = f"{name}{start:.3g} at every distance up to {last}"
+        text = f"{name}{short(start)} at every distance up to {last}"
     elif (steps <= size).all():
         text += ", falling all the way"
     elif (steps >= -size).all():
@@ -90,10 +92,12 @@ def _of_fixed(study: Study, curves: list[Curve]) -> str:
     else:
         text += f", not monotone: it first rises at distance {int(np.argmax(steps > size)) + 1}"
     if len(curves) > 1:
-        text += f"; {ends[-1][0].name}: {ends[-1][1]:.3g} and {ends[-1][2]:.3g}"
+        text += f"; {ends[-1][0].name}: {short(ends[-1][1])} and {short(ends[-1][2])}"
     wide = [np.nanmax(c.high - c.low) for c in curves if c.low is not None]
     if wide:
-        text += f". At one distance it differs by up to {max(wide):.3g} with the place of the pair"
+        text += (
+            f". At one distance it differs by up to {short(max(wide))} with the place of the pair"
+        )
     return text + "."
 
 

@@ -18,7 +18,7 @@ from posexp.explain.pictures.distances import (
     reach,
     thinned,
 )
-from posexp.explain.pictures.picture import Absent, Curve, Picture
+from posexp.explain.pictures.picture import Absent, Curve, Picture, short
 from posexp.explain.pictures.waves import added_vectors
 from posexp.explain.study import Kind, Study
 from posexp.testing.compare import NOISE
@@ -33,16 +33,14 @@ def products(study: Study, kind: Kind) -> Picture | Absent:
         return vectors
     found = curve("p·p", distances(study), _products(study, vectors))
     own, near, far = (at(found, n) for n in (0, 1, study.up_to(study.trained_length) // 2))
-    text = f"{own:.3g} with itself, {near:.3g} with its neighbour, {far:.3g} at half of T"
+    text = f"{short(own)} with itself, {short(near)} with its neighbour, {short(far)} at half of T"
     if abs(near - far) <= 0.05 * max(abs(own), 1e-9):
         text += ": a neighbour is hardly closer than what is far"
     if found.low is None:
         text += ". It depends on distance alone"
     else:
-        text += (
-            f". At one distance it differs by up to {np.nanmax(found.high - found.low):.3g} with "
-            "the place"
-        )
+        wide = np.nanmax(found.high - found.low)
+        text += f". At one distance it differs by up to {short(wide)} with the place"
     return Picture(text + ".", [thinned(found)])
 
 

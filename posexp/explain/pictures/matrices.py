@@ -30,7 +30,7 @@ def dimensions(study: Study, kind: Kind) -> Picture | Absent:
     panels = [p for p in panels if not p.is_flat]
     if not panels:
         return Absent("it acts on no dimension of the input, queries, keys or values")
-    text = " ".join(_seen(panel) for panel in panels)
+    text = " ".join(_seen(panel) for panel in panels).replace(" . ", "·")
     return Picture(text, panels=[_narrowed(panel) for panel in panels])
 
 
@@ -38,7 +38,8 @@ def _narrowed(panel: Panel) -> Panel:
     """At most MOST of its columns."""
     shown = positions_up_to(panel.values.shape[1], None, MOST)
     values, ticks = panel.values[:, shown], panel.column_ticks[shown]
-    return dataclasses.replace(panel, values=values, column_ticks=ticks)
+    title = panel.title.replace(" . ", "·")
+    return dataclasses.replace(panel, title=title, values=values, column_ticks=ticks)
 
 
 def _seen(panel: Panel) -> str:
@@ -52,7 +53,7 @@ def _seen(panel: Panel) -> str:
 
 def capital(title: str) -> str:
     """A title at the start of a sentence; a symbol stays what it is."""
-    return title if title[1:2] == " " else title[0].upper() + title[1:]
+    return title if title[1:2] in " ·" else title[0].upper() + title[1:]
 
 
 def visibility(study: Study, kind: Kind) -> Picture | Absent:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from posexp.catalogue.measure import Panel
+from posexp.page import number
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,8 @@ class Absent:
     """Why a picture makes no sense for a scheme."""
 
     reason: str
+
+
+def short(value: float) -> str:
+    """A number of three significant digits, as a sentence says it."""
+    return number(float(f"{value:.3g}"))
