@@ -16,6 +16,12 @@ from posexp.registry import nearest
 
 BUNDLED = ("austen", "shakespeare")
 NAMES = (*BUNDLED, "text", "hf", "bin")
+#: Settings that not every corpus has, and which do.
+OWN_SETTINGS = {
+    "column": ("text", "hf"),
+    **dict.fromkeys(("subset", "split", "streaming", "limit"), ("hf",)),
+    **dict.fromkeys(("separator", "dtype", "bytes_per_token"), ("bin",)),
+}
 
 
 def load_corpus(data: Mapping[str, Any], tokenizer: Tokenizer | None = None) -> Corpus:
@@ -38,6 +44,12 @@ def load_corpus(data: Mapping[str, Any], tokenizer: Tokenizer | None = None) -> 
         raise ValueError(
             f"there is no corpus {name!r}{nearest(str(name), NAMES)}; it is {', '.join(NAMES)}"
         )
+    for key, names in OWN_SETTINGS.items():
+        if data.get(key) is not None and name not in names:
+            raise ValueError(
+                f"data.{key}={data[key]} is for data={' and data='.join(names)}, not data={name}; "
+                "leave it out"
+            )
     if name in BUNDLED:
         if path is not None:
             raise ValueError(f"data.path is not for data={name}, which comes with the package")

@@ -28,6 +28,16 @@ def make_choice(
 
     Raises `ValueError` for what cannot be meant.
     """
+    check_choice(temperature, top_k, seed)
+    if temperature is None:
+        return greedy
+    if top_k is not None and not 1 <= top_k <= tokens:
+        raise ValueError(f"--top-k must be from 1 to {tokens}, the number of tokens; got {top_k}")
+    return Drawn(temperature, top_k, seed or 0, rows)
+
+
+def check_choice(temperature: float | None, top_k: int | None, seed: int | None) -> None:
+    """Raise `ValueError` for what cannot be meant whatever the tokens are."""
     if temperature is None:
         for flag, value in (("--top-k", top_k), ("--seed", seed)):
             if value is not None:
@@ -35,15 +45,11 @@ def make_choice(
                     f"{flag} {value} is for tokens that are drawn: give --temperature too, or "
                     "leave both out for the likeliest token"
                 )
-        return greedy
-    if not 0 < temperature < float("inf"):
+    elif not 0 < temperature < float("inf"):
         raise ValueError(
             f"--temperature must be positive, got {temperature:g}; leave it out for the likeliest "
             "token"
         )
-    if top_k is not None and not 1 <= top_k <= tokens:
-        raise ValueError(f"--top-k must be from 1 to {tokens}, the number of tokens; got {top_k}")
-    return Drawn(temperature, top_k, seed or 0, rows)
 
 
 def greedy(logits: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from posexp.data.recorded import record_of, recorded_tokenizer
 from posexp.data.tokenizer import BYTES, Tokenizer, check_tokenizer
 from posexp.evaluation.checkpoint import home_of, its_plugins, load_model
 from posexp.evaluation.trained import EvaluatedModel
-from posexp.generation.choice import make_choice
+from posexp.generation.choice import check_choice, make_choice
 from posexp.generation.decode import decode
 from posexp.model import Cache, Transformer
 from posexp.objective import Objective
@@ -45,6 +45,7 @@ def generate(
     out = sys.stdout.buffer if out is None else out
     if max_tokens < 1:
         raise ValueError(f"--max-tokens must be at least 1, got {max_tokens}")
+    check_choice(temperature, top_k, seed)
     checkpoint = read_checkpoint(path)
     config = checkpoint["posexp"]["config"]
     if Objective.of(config).masks:

@@ -1,6 +1,6 @@
 import pytest
 
-from posexp.composition import ConfigurationError, compose_job
+from posexp.composition import ConfigurationError, compose_job, compose_run, hydra_session
 
 
 def data(*words):
@@ -24,20 +24,8 @@ def test_a_dataset_is_a_name_on_the_hub_unless_it_is_here(tmp_path, monkeypatch)
     assert data("data=hf", "data.path=team/stories")["path"] == str(tmp_path / "team" / "stories")
 
 
-@pytest.mark.parametrize(
-    ("name", "own"),
-    [
-        ("austen", set()),
-        ("text", {"column"}),
-        ("hf", {"column", "subset", "split", "streaming", "limit"}),
-        ("bin", {"separator", "dtype", "bytes_per_token"}),
-    ],
-)
-def test_each_kind_has_the_settings_that_it_uses(name, own):
-    words = [f"data={name}"] + (["data.path=x"] if own else [])
-    assert data(*words).keys() == {"name", "path", "bos", "tokenizer", "vocabulary"} | own
-
-
-def test_a_setting_of_another_kind_is_refused():
-    with pytest.raises(ConfigurationError, match=r"data.separator"):
-        data("data=text", "data.path=x", "data.separator=3")
+def test_a_corpus_of_ones_own_needs_a_path():
+    with hydra_session() as hydra:
+        for name in ("text", "hf", "bin"):
+            with pytest.raises(ConfigurationError, match="data.path must be set"):
+                compose_run(hydra, [f"data={name}"])

@@ -65,6 +65,8 @@ def test_a_home_directory_is_expanded(write, tmp_path, monkeypatch):
         ({"name": None}, "no corpus None"),
         ({"name": "austen", "path": "x.txt"}, "data.path is not for data=austen, which comes"),
         ({"name": "hf"}, "data=hf needs data.path"),
+        ({"name": "text", "path": "x", "separator": 3}, "data.separator=3 is for data=bin, not da"),
+        ({"name": "austen", "column": "a"}, "data.column=a is for data=text and data=hf, not"),
         ({"name": "austen", "tokenizer": "bite"}, "no tokenizer bite.*bytes, bpe, or the path"),
         ({"name": "austen", "vocabulary": 300}, "data.vocabulary=300 is for data.tokenizer=bpe"),
         (
