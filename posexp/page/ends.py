@@ -55,9 +55,9 @@ def _name(
 
 
 def shorten(name: str, width: float) -> str:
-    """`name`, cut in its middle where it is longer than `width` px: its end tells most apart."""
+    """`name`, cut in its middle where it is longer than `width` px: both ends may tell it apart."""
     room = max(4, round(width / CHARACTER))
     if len(name) <= room:
         return name
-    front = room // 3
+    front = room // 2
     return f"{name[:front]}\N{HORIZONTAL ELLIPSIS}{name[front - room + 1 :]}"

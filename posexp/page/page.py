@@ -100,7 +100,7 @@ class Page:
             )
             for name in looks.names
         ]  # fmt: skip
-        every = tag("button", "all", type="button", class_="all")
+        every = tag("button", "show all", type="button", class_="all")
         return tag("div", *buttons, every, id="key", role="group", aria_label="schemes shown")
 
 

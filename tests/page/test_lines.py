@@ -111,4 +111,4 @@ def test_names_beside_the_lines_do_not_touch(drawing):
 
 def test_a_long_name_is_cut_in_its_middle():
     assert shorten("rope", 100) == "rope"
-    assert shorten("rope sliding lr=0.003 window=64", 100) == "rope …window=64"
+    assert shorten("rope sliding lr=0.003 window=64", 100) == "rope sl…ndow=64"

@@ -169,6 +169,9 @@
       tell(svg, next.x, next.y, screen.x, screen.y);
     });
   }
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") for (const svg of all(".plot svg.focus")) clear(svg);
+  });
   document.addEventListener("pointerdown", (event) => {
     if (!event.target.closest(".plot svg")) for (const svg of all(".plot svg.focus")) clear(svg);
   });

@@ -53,12 +53,12 @@ def report_page(study: Study) -> str:
             sections.append(page.Section(anchor, title, body))
     sections.append(page.Section("origins", "How to reproduce it", origins(study)))
     return page.Page(
-        study.title,
+        _title(study),
         _subtitle(study),
         sections,
         keys=_keys(study),
         notes=_losses(study),
-        footer=study.made_by,
+        footer=f"{study.made_by}, from {', '.join(map(str, study.directories))}",
     ).render()
 
 
@@ -87,6 +87,13 @@ def _linked(sentence: str) -> str:
     return page.join(
         front, " see \N{LEFT DOUBLE QUOTATION MARK}", link, "\N{RIGHT DOUBLE QUOTATION MARK}."
     )
+
+
+def _title(study: Study) -> str:
+    if len(study.parts) != 1:
+        return study.title
+    (part,) = study.parts
+    return f"{part.title}: {len(part.rows)} setting{'' if len(part.rows) == 1 else 's'}"
 
 
 def _subtitle(study: Study) -> str:

@@ -7,6 +7,7 @@ from posexp.report.page.words import plus_minus
 from posexp.report.row import Cost, Row
 from posexp.report.study import Part
 
+LONG = 12  # characters of a name
 KINDS = (
     ("tokens_per_second", "tokens per second of training", "Speed", "better: right and down"),
     ("memory_gib", "GiB at the peak of training", "Memory", "better: left and down"),
@@ -26,7 +27,7 @@ def cost_and_quality(part: Part) -> list[page.Content]:
     if not charts:
         return ["No cost was recorded that differs between the settings."]
     return [
-        page.Grid(charts, columns=3),
+        page.Grid(charts, columns=2 if charts[0].size == "half" else 3),
         "Speed and memory are those of the machine and the kernels that each run had; "
         "posexp bench measures them in turns.",
     ]
@@ -45,7 +46,8 @@ def _chart(
         caption=caption + missing,
         x_form=",.2f" if name == "memory_gib" else ",.0f",
         y_form=".3f",
-        size="small",
+        # Long names need the room.
+        size="half" if max(len(row.label) for row in rows) > LONG else "small",
     )
 
 

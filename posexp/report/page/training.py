@@ -12,7 +12,7 @@ from posexp.report.study import Part
 
 Curve = tuple[tuple[int, float], ...]
 
-CAPTION = (
+NOTE = (
     "Mean over seeds, thin lines are single seeds. Lines that still fall at the end: the ranking "
     "is of speed of learning as much as of anything else."
 )
@@ -21,16 +21,16 @@ CAPTION = (
 def training_curves(part: Part) -> list[page.Content]:
     """The training loss and the validation loss against steps."""
     charts = [
-        _chart(part, "train", "Training loss", "nats per token", ""),
-        _chart(part, "val", "Validation loss", "bits per byte", CAPTION),
+        _chart(part, "train", "Training loss", "nats per token"),
+        _chart(part, "val", "Validation loss", "bits per byte"),
     ]
     drawn = [chart for chart in charts if chart is not None]
     if not drawn:
         return ["No job has recorded a curve: metrics.csv is missing or empty."]
-    return [page.Grid(drawn)]
+    return [NOTE, page.Grid(drawn)]
 
 
-def _chart(part: Part, kind: str, title: str, unit: str, caption: str) -> page.LineChart | None:
+def _chart(part: Part, kind: str, title: str, unit: str) -> page.LineChart | None:
     curves = {row.label: [getattr(c, kind) for c in row.training] for row in part.rows}
     rows = [row for row in part.rows if any(curves[row.label])]
     if not rows:
@@ -41,7 +41,6 @@ def _chart(part: Part, kind: str, title: str, unit: str, caption: str) -> page.L
         "step",
         unit,
         title=title,
-        caption=caption,
         y_scale="log10",
         y_form=".3f",
     )
