@@ -37,7 +37,7 @@ class Translation:
 
     model, scheme
         Those sections of a job's config. Settings of `model` that are left out have the defaults of
-        `posexp.model.ModelConfig`.
+        `posexp.model.ModelConfig`; `vocabulary` is always given.
     context_length
         The length T that it was trained on, in tokens.
     bos

@@ -61,14 +61,14 @@ def import_hf(path: Path, out: Path | None = None, context_length: int | None = 
 
 
 def _read_config(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise ValueError(
+            f"there is no directory {path}: download the checkpoint first, with its config.json"
+        )
     config = read_json(path / "config.json")
-    if config is not None:
-        return config
-    if path.is_dir():
+    if config is None:
         raise ValueError(f"{path} has no config.json: it is no checkpoint in this format")
-    raise ValueError(
-        f"there is no directory {path}: download the checkpoint first, with its config.json"
-    )
+    return config
 
 
 @contextmanager

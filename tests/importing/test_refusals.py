@@ -146,6 +146,7 @@ def test_a_directory_that_is_none(save, refused, tmp_path):
     (tmp_path / "empty").mkdir()
     refused(tmp_path / "empty", "has no config.json")
     _, directory = save("llama")
+    refused(directory / "model.safetensors", "there is no directory")
     (directory / "model.safetensors").unlink()
     refused(directory, "has neither model.safetensors nor pytorch_model.bin.*config.json")
 
