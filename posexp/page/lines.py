@@ -16,6 +16,7 @@ from posexp.page.series import Series
 
 MOST_LABELS = 14  # names beside a chart; with more of them the key alone tells
 MOST_MARKERS = 12  # along a line; longer lines get this many
+CROWD = 40  # lines from which on only a line of one point has a marker
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class LineChart:
         return figure(join(*drawings), self.title, self.caption, self.size, key)
 
     def _drawing(self, drawn: Sequence[Series], styles: Sequence[Look], frame: Frame) -> Html:
-        lines = [self._draw(s, frame, styles[i]) for i, s in enumerate(drawn)]
+        crowd = len(drawn) > CROWD
+        lines = [self._draw(s, frame, styles[i], crowd) for i, s in enumerate(drawn)]
         clipped: Html = join(*lines)
         if self.y_range or self.x_range:
             left, top, right, bottom = frame.box
@@ -90,7 +92,7 @@ class LineChart:
             right = min(SIZES[size][0] // 4, width_of_names(drawn))
         return Frame(x, y, size, right=right)
 
-    def _draw(self, series: Series, frame: Frame, look: Look) -> Html:
+    def _draw(self, series: Series, frame: Frame, look: Look, crowd: bool) -> Html:
         pieces = series.runs(self.x_scale, self.y_scale)
         shown = [i for piece in pieces for i in piece]
         at = {i: (frame.px(series.x[i]), frame.py(series.y[i])) for i in shown}
@@ -99,7 +101,7 @@ class LineChart:
             ok = [(x, y) for x, y in zip(xs, ys, strict=True) if frame.y.holds(y)]
             parts.append(polyline([(frame.px(x), frame.py(y)) for x, y in ok], "f"))
         parts += [polyline([at[i] for i in piece], "l") for piece in pieces]
-        if series.points:
+        if series.points and (not crowd or len(shown) == 1):
             step = -(-len(shown) // MOST_MARKERS)
             parts += [marker(look, *at[i]) for i in shown[:: step or 1]]
         notes = series.notes and "|".join(series.notes[i].replace("|", "/") for i in shown)

@@ -112,3 +112,14 @@ def test_names_beside_the_lines_do_not_touch(drawing):
 def test_a_long_name_is_cut_in_its_middle():
     assert shorten("rope", 100) == "rope"
     assert shorten("rope sliding lr=0.003 window=64", 100) == "rope sl…ndow=64"
+
+
+@pytest.mark.parametrize(("lines", "marked"), [(40, True), (41, False)])
+def test_a_crowd_of_lines_has_no_markers(drawing, lines, marked):
+    svg = drawing(LineChart([Series(str(i), [0, 1], [i, i]) for i in range(lines)], "x", "y"))
+    assert (next(svg.iter("use"), None) is not None) == marked
+
+
+def test_a_wide_chart_has_a_drawing_of_its_own_for_phones():
+    written = LineChart([Series("a", [0, 1], [0, 1])], "x", "y", size="wide").html(Looks())
+    assert re.findall(r'<div class="plot (\w+)"', written) == ["wide", "narrow"]
