@@ -29,12 +29,15 @@ TASKS = {
 }  # fmt: skip
 #: Settings of generation, which old versions kept here.
 GENERATION = {
-    "bad_words_ids", "begin_suppress_tokens", "cache_implementation", "diversity_penalty",
-    "do_sample", "early_stopping", "encoder_no_repeat_ngram_size", "forced_bos_token_id",
-    "exponential_decay_length_penalty", "forced_eos_token_id", "length_penalty", "max_length",
-    "max_new_tokens", "min_length", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
-    "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty",
-    "return_dict_in_generate", "suppress_tokens", "temperature", "top_k", "top_p", "typical_p",
+    "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids",
+    "begin_suppress_tokens", "cache_implementation", "diversity_penalty", "do_sample",
+    "early_stopping", "encoder_no_repeat_ngram_size", "encoder_repetition_penalty",
+    "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id",
+    "forced_eos_token_id", "length_penalty", "max_length", "max_new_tokens", "min_length",
+    "no_repeat_ngram_size", "num_assistant_tokens", "num_assistant_tokens_schedule",
+    "num_beam_groups", "num_beams", "num_return_sequences", "output_scores",
+    "remove_invalid_values", "repetition_penalty", "return_dict_in_generate", "suppress_tokens",
+    "target_lookbehind", "temperature", "top_k", "top_p", "typical_p",
 }  # fmt: skip
 BASE = frozenset(RUNNING | TASKS | GENERATION)
 
