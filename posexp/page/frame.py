@@ -99,7 +99,9 @@ class Frame:
             spare = len(self.x.ticks) > FEW_TICKS and i % 2
             kind = "tick x spare" if spare else "tick x"
             parts.append(_text(self.x.text(tick), x, bottom + 16, kind))
-        parts.append(_text(f"\N{UPWARDS ARROW} {self.y.label}", 2, 12, "label y"))
+        up = self.y.low < self.y.high
+        arrow = "\N{UPWARDS ARROW}" if up else "\N{DOWNWARDS ARROW}"
+        parts.append(_text(f"{arrow} {self.y.label}", 2, 12, "label y"))
         parts.append(_text(f"{self.x.label} \N{RIGHTWARDS ARROW}", right, bottom + 34, "label x"))
         for mark in marks:
             if self.x.low <= mark.x <= self.x.high:

@@ -82,3 +82,11 @@ def test_anything_but_a_matrix_is_refused(values):
 def test_numbers_for_the_cells_must_be_as_many():
     with pytest.raises(ValueError, match="3 cells along 'x', but 2 numbers"):
         HeatMap([[1.0, 2.0, 3.0]], "x", "y", x=[1, 2]).html(Looks())
+
+
+def test_rows_are_counted_downwards_and_the_axis_says_so(drawing):
+    svg = drawing(HeatMap(np.zeros((30, 3)), "key", "query"))
+    labels = [e for e in svg.iter("text") if e.get("class") == "label y"]
+    assert [e.text for e in labels] == ["↓ query"]
+    ticks = {e.text: float(e.get("y")) for e in svg.iter("text") if e.get("class") == "tick y"}
+    assert ticks["0"] < ticks["8"] < ticks["24"]
