@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from posexp.report.comparison import Comparison
 from posexp.report.figures.margin import EndLabel
-from posexp.report.figures.panel import Texts, finish, stack
+from posexp.report.figures.panel import MOST_DRAWN, Texts, finish, stack
 from posexp.report.figures.style import styles
 from posexp.report.setting import Setting
 from posexp.report.table import NOT_AVAILABLE
@@ -35,14 +35,14 @@ def draw_by_length(comparisons: Sequence[Comparison]) -> Figure | None:
     figure, panels = stack(drawable)
     look = styles(comparisons)
     for (ax, height), comparison in zip(panels, drawable, strict=True):
+        having = [s for s in comparison.settings if _line(s, comparison.lengths)]
         ends = [
             _draw(ax, setting, comparison.lengths, look[setting.label])
-            for setting in comparison.settings
-            if _line(setting, comparison.lengths)
+            for setting in having[:MOST_DRAWN]
         ]
         bands = SEVERAL if comparison.seeds > 1 else ""
         texts = dataclasses.replace(TEXTS, note=TEXTS.note + bands)
-        finish(ax, height, comparison, ends, comparison.lengths, texts)
+        finish(ax, height, comparison, ends, comparison.lengths, texts, having[MOST_DRAWN:])
     return figure
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from posexp.report.comparison import Comparison
 from posexp.report.figures.margin import EndLabel
-from posexp.report.figures.panel import Texts, finish, stack
+from posexp.report.figures.panel import MOST_DRAWN, Texts, finish, stack
 from posexp.report.figures.style import styles
 from posexp.report.setting import Setting
 
@@ -34,11 +34,12 @@ def draw_by_position(comparisons: Sequence[Comparison]) -> Figure | None:
     figure, panels = stack(drawable)
     look = styles(comparisons)
     for (ax, height), comparison in zip(panels, drawable, strict=True):
-        drawn = [(s, line) for s in comparison.settings if s.label in look and (line := curve(s))]
+        having = [(s, line) for s in comparison.settings if s.label in look and (line := curve(s))]
+        drawn, left_out = having[:MOST_DRAWN], [s for s, _ in having[MOST_DRAWN:]]
         longest = max(x for _, line in drawn for x, _ in line)
         ends = [_draw(ax, s, line, look[s.label], longest) for s, line in drawn]
         ticks = [2**k for k in range(0, math.floor(math.log2(longest)) + 2)]
-        finish(ax, height, comparison, ends, ticks, TEXTS)
+        finish(ax, height, comparison, ends, ticks, TEXTS, left_out)
     return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from posexp.report.comparison import Comparison
 from posexp.report.estimate import Contrast
+from posexp.report.figures.panel import MOST_DRAWN
 from posexp.report.figures.style import styles
 
 WIDTH, TOP, BOTTOM, EDGE = 3.3, 0.3, 0.95, 0.06  # inches
@@ -22,7 +23,7 @@ Found = list[tuple[str, Contrast]]
 
 def draw_differences(comparisons: Sequence[Comparison]) -> Figure | None:
     """One panel a comparison, the best on top; None where nothing can be paired."""
-    drawable = [(c, found) for c in comparisons if (found := _found(c))]
+    drawable = [(c, found[:MOST_DRAWN]) for c in comparisons if (found := _found(c))]
     if not drawable:
         return None
     look = styles(comparisons)
@@ -56,7 +57,8 @@ def _panel(ax: Axes, comparison: Comparison, found: Found, look: dict[str, dict]
     ax.grid(True, axis="x")
     ax.set_xlabel(f"bits per byte minus {comparison.baseline.label}, at T", fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
-    note = "Left is better. Dots: seeds; bars: 95 % over seeds and text"
+    note = "" if len(found) < MOST_DRAWN else f"The best {len(found)} at T. "
+    note += "Left is better. Dots: seeds; bars: 95 % over seeds and text"
     if any(c.estimate.both is None for _, c in found):
         note += ", thin: over text alone, where seeds are too few"
     ax.annotate(

@@ -9,6 +9,7 @@ import dataclasses
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -19,11 +20,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from posexp.report.caption import conditions
 from posexp.report.comparison import Comparison
 from posexp.report.figures.margin import LABEL_SIZE, LINE_HEIGHT, TEXT_AT, EndLabel, label_ends
+from posexp.report.setting import Setting
 
 WIDTH, LEFT, EDGE, TOP, BOTTOM = 6.8, 0.55, 0.06, 0.85, 1.1  # inches
 LEAST_AXES = 2.8  # inches
 NOTE_SIZE, NOTE_LINE = 7, 112  # points; characters
 MOST_NAMED = 6
+MOST_DRAWN = 32  # lines of one figure: no more than there are looks
 LOG_TICKS = [factor * 2.0**k for k in range(-4, 12) for factor in (1, 1.5)]
 NGRAM_STYLE: dict[str, Any] = {
     "color": "0.45",
@@ -45,7 +48,7 @@ class Texts:
 def stack(comparisons: Sequence[Comparison]) -> tuple[Figure, list[tuple[Axes, float]]]:
     """A figure with one panel a comparison, and each panel's height in inches."""
     heights = [
-        max(3.1, LINE_HEIGHT * 1.15 * (len(comparison.settings) + 2)) for comparison in comparisons
+        max(3.1, LINE_HEIGHT * 1.15 * (min(len(c.settings), MOST_DRAWN) + 2)) for c in comparisons
     ]
     total = sum(heights) + len(heights) * (TOP + BOTTOM)
     figure = Figure(figsize=(WIDTH, total))
@@ -65,8 +68,12 @@ def finish(
     ends: list[EndLabel],
     ticks: Sequence[int],
     texts: Texts,
+    left_out: Sequence[Setting] = (),
 ) -> None:
-    """Axes, T, the n-gram line, the names in the margin and the words around them."""
+    """Axes, T, the n-gram line, the names in the margin and the words around them.
+
+    `left_out` are the settings that have a line which is not drawn.
+    """
     t = comparison.context_length
     order_5 = comparison.ngram.get("order_5")
     if order_5 is not None:
@@ -103,19 +110,24 @@ def finish(
         "\n".join(about), (0, 1), xycoords="axes fraction", xytext=(-30, 14),
         textcoords="offset points", fontsize=NOTE_SIZE, color="0.35", va="bottom",
     )  # fmt: skip
-    note = "\n".join(filter(None, [texts.note, _without_a_line(comparison, ends)]))
+    if left_out:
+        texts = dataclasses.replace(texts, note=f"{texts.note} {_best_of(ends, left_out)}")
+    without = _without_a_line(comparison, ends, left_out)
+    note = "\n".join(filter(None, [texts.note, without]))
     ax.annotate(
         note, (0, 0), xycoords="axes fraction", xytext=(-30, -36),
         textcoords="offset points", fontsize=NOTE_SIZE, color="0.35", va="top",
     )  # fmt: skip
 
 
+@cache
+def inches(text: str) -> float:
+    """The width of a name."""
+    return TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width / 72
+
+
 def _fitted(ax: Axes, ends: list[EndLabel]) -> list[EndLabel]:
     """Give the axes the width that the names leave; names that leave too little are cut."""
-
-    def inches(text: str) -> float:
-        return TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width / 72
-
     room = WIDTH - LEFT - EDGE - LEAST_AXES * TEXT_AT
     cut = []
     for end in ends:
@@ -145,8 +157,15 @@ def _y_axis(ax: Axes, ends: list[EndLabel]) -> None:
         ax.set_ylim(low - room, high + 2 * room)
 
 
-def _without_a_line(comparison: Comparison, ends: list[EndLabel]) -> str:
-    drawn = {end.text.split(" (")[0] for end in ends}
+def _best_of(ends: list[EndLabel], left_out: Sequence[Setting]) -> str:
+    drawn = min(len(ends), MOST_DRAWN)
+    return f"The best {drawn} of {drawn + len(left_out)} at T."
+
+
+def _without_a_line(
+    comparison: Comparison, ends: list[EndLabel], left_out: Sequence[Setting]
+) -> str:
+    drawn = {end.text.split(" (")[0] for end in ends} | {s.label for s in left_out}
     missing = [s for s in comparison.settings if s.label not in drawn]
     if not missing:
         return ""

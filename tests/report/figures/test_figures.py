@@ -107,6 +107,17 @@ def test_a_loss_far_above_the_others_does_not_press_them_flat(sweep):
     assert draw_by_length(comparisons(sweep)).axes[0].get_yscale() == "log"
 
 
+def test_of_many_settings_the_best_are_drawn_and_the_figure_says_so(sweep):
+    for i in range(35):
+        sweep.write(f"s{i:02}", (2.0 + 0.1 * i,) * 5)
+    sweep.write("learned", (None,) * 5)
+    for draw_figure in (draw_by_length, draw_by_position):
+        (ax,) = draw_figure(comparisons(sweep)).axes
+        assert "The best 32 of 35 at T." in words(ax)
+        assert "s31" in words(ax) and "s32" not in words(ax)
+        assert "Without a line: learned (n/a)." in words(ax)
+
+
 def test_one_panel_a_comparison(sweep):
     sweep.write("rope", (2.0,) * 5)
     shakespeare = {"data": {"name": "shakespeare", "path": None}}
