@@ -133,10 +133,15 @@ class LinearAttention(Attention):
         return None
 
 
+def phi(x: Tensor) -> Tensor:
+    """elu(x) + 1, as exp(x) below 0: there elu rounds to -1 from -17 on, and the sum to 0."""
+    return F.relu(x) + x.clamp(max=0).exp()
+
+
 def transformed(q: Tensor, k: Tensor, v: Tensor, scheme: PositionScheme, layout: Layout) -> Heads:
     """phi, then the scheme, on projected q (B, H, T, d), k and v (B, G, T, d); padding is 0."""
     dtype, grouped = exact(q), (k.shape[1], -1)
-    q, k = (F.elu(x.to(dtype)) + 1 for x in (q, k))
+    q, k = (phi(x.to(dtype)) for x in (q, k))
     turned_q = scheme.transform_query(q, layout.q_positions)
     turned_k = scheme.transform_key(k, layout.k_positions)
     if layout.real_keys is not None:

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from posexp import PositionScheme, build_scheme
-from posexp.model import Cache, ModelConfig, Transformer, chunkwise
+from posexp.model import Cache, ModelConfig, Transformer, chunkwise, linear
 from posexp.model.init import init_weights
 
 ROPE = {"name": "rope"}
@@ -43,6 +43,14 @@ def definition(module, x, causal, rotate=True):
     denominator = (q @ k.swapaxes(-1, -2) * seen).sum(-1, keepdims=True)
     out = (numerator / denominator).transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1)
     return out @ weights["out.weight"].T
+
+
+def test_phi_stays_positive():
+    x = torch.tensor([-40.0, -1.0, 0.0, 2.0], requires_grad=True)
+    torch.testing.assert_close(linear.phi(x)[1:], torch.nn.functional.elu(x[1:]) + 1)
+    assert linear.phi(x)[0] > 0
+    linear.phi(x).sum().backward()
+    torch.testing.assert_close(x.grad[1:], torch.tensor([np.exp(-1), 1, 1], dtype=torch.float32))
 
 
 @pytest.mark.parametrize("causal", [True, False])
