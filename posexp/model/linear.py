@@ -134,7 +134,7 @@ class LinearAttention(Attention):
 
 
 def phi(x: Tensor) -> Tensor:
-    """elu(x) + 1, as exp(x) below 0: there elu rounds to -1 from -17 on, and the sum to 0."""
+    """elu(x) + 1, as exp(x) below 0: elu itself is -1 in float32 from -17.4 on, and the sum 0."""
     return F.relu(x) + x.clamp(max=0).exp()
 
 
