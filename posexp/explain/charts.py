@@ -73,12 +73,15 @@ def chart(motif: Motif, drawn: Drawn, ranges: Ranges, size: str) -> LineChart:
         )
         for i, curve in enumerate(curves)
     ]
+    # Ranks are whole numbers.
+    step = max(1, round(ranges.x[1] / 6))
+    ticks = list(range(0, int(ranges.x[1]) + 1, step)) if motif.logarithmic else None
     level = [Level(trained, f"T = {trained:,}")] if motif.logarithmic else []
     mark = [] if motif.logarithmic else [Mark(trained, f"T = {trained:,}", beyond="beyond")]
     return LineChart(
         series, motif.x_label, motif.y_label, title=drawn.title, caption=drawn.caption,
         y_scale="log10" if motif.logarithmic else "linear", x_range=ranges.x, y_range=ranges.y,
-        marks=mark, levels=level, size=size, labels=False,
+        x_ticks=ticks, marks=mark, levels=level, size=size, labels=False,
     )  # fmt: skip
 
 

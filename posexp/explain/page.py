@@ -102,7 +102,7 @@ def _frequencies(pictures: Sequence[Drawn]) -> list[Block]:
         found = waves(p.study, p.kind)
         if isinstance(found, Waves):
             rows = table(found, p.study.trained_length)
-            heading = f"The {len(rows)} frequencies of {p.title}"
+            heading = f"The frequencies of {p.title}: {len(rows)}"
             blocks.append(Details(heading, [Table([Column(t) for t in titles], rows)]))
     return blocks
 

@@ -71,7 +71,7 @@ def _places(found: list[Acting]) -> str:
 def conflicts(label: str, facts: dict[str, Fact]) -> list[str]:
     """Each measured fact that a declaration contradicts, in a line."""
     return [
-        f"{label}, {question.rstrip('?')}: {fact.conflict}. Measured: {fact.measured}; "
+        f"{label}. {question.rstrip('?')}: {fact.conflict}. Measured: {fact.measured}; "
         f"declared: {fact.declared or 'nothing'}."
         for question, fact in facts.items()
         if fact.conflict

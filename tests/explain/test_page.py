@@ -3,6 +3,7 @@
 import dataclasses
 import html
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,11 @@ from posexp.cli import main
 from posexp.explain.charts import Ranges, limits, numbers
 from posexp.explain.page import page
 from posexp.explain.pictures import MOTIFS, Curve
+from posexp.local import only
+from posexp.plugin_file import PluginFile
 from posexp.registry import registry
+
+PLUGINS = Path(__file__).parents[2] / "plugins"
 
 
 def text_of(rendered):
@@ -34,6 +39,20 @@ def test_every_registered_scheme_is_explained_without_a_conflict(study):
         assert f'<section id="{motif.id}"' in rendered
     for name in names:
         assert rendered.count(f'data-key="{name}"') > 4
+
+
+def test_the_worked_examples_get_all_of_it(study):
+    files = ("example_fire/posexp_fire.py", "example_cope/posexp_cope.py")
+    with only([PluginFile.read(PLUGINS / file) for file in files]):
+        rendered = page([study("fire"), study("cope")], "posexp explain fire cope").render()
+    text = text_of(rendered)
+    assert "fire . It adds to the logits, and nothing else. It matters where a pair stands." in text
+    assert "cope . It adds to the logits, and nothing else. Positions count by" in text
+    assert "it needs a causal mask: cope counts from a key to a later query" in text
+    assert "table: " in text
+    assert "It depends on q and k: " in text
+    assert "CONFLICT" not in text
+    assert "could not be" not in text
 
 
 def test_one_scheme_has_no_key(study):

@@ -67,7 +67,7 @@ def test_a_foreign_rotation_whose_pairs_are_no_columns(foreign, turning):
     np.testing.assert_allclose(angles.angles, 0.1 / 4.0 ** np.arange(4), rtol=1e-5)
     np.testing.assert_allclose(angles.lengths[0], 62.8319, rtol=1e-5)
     picture = ladder(mine, mine.kinds[0])
-    assert picture.sentence.startswith("4 frequencies, of 62.83 to 4021 tokens a turn. None ")
+    assert picture.sentence.startswith("4 frequencies, of 62.83 to 4021 tokens a turn. 4 of 4 ")
     np.testing.assert_allclose(picture.curves[0].y, angles.lengths)
 
 
@@ -111,7 +111,7 @@ def test_what_neither_turns_nor_adds(study, name):
 
 def test_turns_in_words():
     two = Waves(np.array([1.0, 0.01]), np.array([2, 2]), np.ones(2), 0)
-    assert turns(two, 700) == "All of them complete a turn within T = 700"
+    assert turns(two, 700) == "Each completes a turn within T = 700"
     assert turns(two, 600).startswith("1 of 2 never completed a turn within T = 600")
-    assert turns(two, 6).startswith("None completed a turn")
+    assert turns(two, 6).startswith("2 of 2 never completed a turn")
     assert two.lengths[0] == 2 * math.pi

@@ -14,6 +14,9 @@ from posexp.testing.subject import logits
 
 #: Tokens that are moved or put in another order.
 TOKENS = 24
+#: Places that all positions move by: a few, of which float32 loses nothing, and very many, which
+#: find what changes only beyond some length.
+NEAR, FAR = (1, 7, 100), 10_000
 #: At a far position float32 angles have lost digits: less is no effect there.
 FAR_NOISE = 1e-2
 
@@ -40,9 +43,9 @@ class Shift:
 
 @torch.no_grad()
 def shift(study: Study, kind: Kind) -> Shift:
-    """Measured on the scores of TOKENS random q and k, moved by up to T/2, and by 8 T."""
+    """Measured on the scores of TOKENS random q and k."""
     scheme, dims = study.moved, study.dims
-    layer, length = scheme.for_layer(kind.number), study.trained_length
+    layer = scheme.for_layer(kind.number)
     tokens = study.up_to(TOKENS)
     x = standard_normal(dims, 4, tokens)
     positions = scheme.remap_positions(torch.arange(tokens))
@@ -51,9 +54,9 @@ def shift(study: Study, kind: Kind) -> Shift:
         moved = scheme.remap_positions(torch.arange(tokens) + by) if by else positions
         return Meeting.of(scheme, layer, dims, *x, moved).scores
 
-    limit = study.up_to(10 * length + tokens)
-    near = [by for by in (1, 7, length // 2) if by + tokens <= limit]
-    far = 8 * length if 8 * length + tokens <= limit else 0
+    limit = study.up_to(FAR + tokens)
+    near = [by for by in NEAR if by + tokens <= limit]
+    far = FAR if FAR + tokens <= limit else 0
     still = scores(0)
     found = {by: _apart(scores(by), still) for by in (*near, far) if by}
     return Shift(

@@ -17,9 +17,9 @@ from posexp.explain.pictures.picture import Curve
 from posexp.explain.study import Kind, Study
 
 #: Queries that look back, from a quarter of the way to the last.
-QUERIES = 8
+QUERIES = 24
 #: Draws of random queries and keys.
-DRAWS = 24
+DRAWS = 16
 #: No curve goes further, unless training does.
 FURTHEST = 4096
 #: Points of a curve: all distances up to NEAR, then FAR more.

@@ -32,10 +32,10 @@ def ladder(study: Study, kind: Kind) -> Picture | Absent:
     if isinstance(found, Absent):
         return found
     lengths = found.lengths
-    text = (
-        f"{len(lengths)} frequencies, of {number(lengths[0])} to {number(lengths[-1])} tokens a "
-        f"turn. {turns(found, study.trained_length)}."
-    )
+    text = f"{len(lengths)} frequencies, of {number(lengths[0])} to {number(lengths[-1])} tokens"
+    if len(lengths) == 1:
+        text = f"One frequency, of {number(lengths[0])} tokens"
+    text += f" a turn. {turns(found, study.trained_length)}."
     if found.still:
         text += f" {found.still} columns do not turn."
     change = np.abs(found.growth - 1).max()
@@ -48,8 +48,8 @@ def turns(found: Waves, tokens: int) -> str:
     """How many frequencies never completed a turn, and what follows."""
     unfinished, total = found.unfinished(tokens), len(found.lengths)
     if not unfinished:
-        return f"All of them complete a turn within T = {tokens:,}"
-    count = "None" if unfinished == total else f"{unfinished} of {total} never"
+        return f"{'Each completes' if total > 1 else 'It completes'} a turn within T = {tokens:,}"
+    count = f"{unfinished} of {total} never" if total > 1 else "It never"
     return (
         f"{count} completed a turn within T = {tokens:,}: beyond it angles appear that training "
         "never showed"
