@@ -95,7 +95,7 @@ def beyond_table(comparison: Comparison) -> Table | None:
         padding=(0, 1, 0, 0),
     )
     table.add_column("setting", no_wrap=True)
-    minus = f"minus {against(comparison)}"
+    minus = f"minus {comparison.baseline.label}" if comparison.baseline else "difference"
     for column in ("seed", "loss", minus, "gain", "use of content", "damage"):
         table.add_column(column, justify="right", no_wrap=True)
     for setting in comparison.settings:
@@ -130,7 +130,8 @@ def loss_cell(job: Job, length: int) -> str:
 def difference_cell(comparison: Comparison, setting: Setting, job: Job, length: int | None) -> str:
     """The paired difference, its standard error, and whether it is three of them."""
     if setting is comparison.baseline:
-        return "best" if comparison.chosen is None else "baseline"
+        at_t = length == comparison.context_length
+        return "best" if at_t and comparison.chosen is None else "baseline"
     found = comparison.differences.get(length, {}).get(job.name)
     return "" if found is None else difference_text(found)
 

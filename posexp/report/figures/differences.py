@@ -13,7 +13,7 @@ from posexp.report.estimate import Contrast
 from posexp.report.figures.panel import MOST_DRAWN
 from posexp.report.figures.style import styles
 
-WIDTH, TOP, BOTTOM, EDGE = 3.3, 0.3, 0.95, 0.06  # inches
+WIDTH, TOP, BOTTOM, EDGE = 3.3, 0.1, 0.8, 0.06  # inches
 ROW = 0.2  # inches
 NOTE_SIZE, NOTE_LINE = 7, 54  # points; characters
 LEAST_AXES = 1.4  # inches
@@ -50,7 +50,7 @@ def _panel(ax: Axes, comparison: Comparison, found: Found, look: dict[str, dict]
     ax.axvline(0, color="0.25", linewidth=0.9, zorder=1)
     for place, (label, contrast) in enumerate(found):
         _row(ax, place, contrast, look[label])
-    ax.set_ylim(len(found) - 0.4, -0.6)
+    ax.set_ylim(len(found) - 0.3, -0.6)
     ax.set_yticks(range(len(found)), [_cut(label) for label, _ in found], fontsize=8)
     ax.tick_params(axis="y", length=0)
     ax.grid(False, axis="y")
@@ -75,7 +75,7 @@ def _row(ax: Axes, place: int, contrast: Contrast, style: dict) -> None:
         width = 2.4 if estimate.both else 0.9
         ax.plot(ends, [place] * 2, color=style["color"], linewidth=width, solid_capstyle="butt")
     seeds = [value for _, value in contrast.by_seed]
-    ax.plot(seeds, [place] * len(seeds), ".", color="0.2", markersize=3, zorder=3)
+    ax.plot(seeds, [place + 0.3] * len(seeds), ".", color="0.35", markersize=2.5, zorder=3)
     ax.plot(estimate.mean, place, zorder=4, **style | {"linestyle": "", "markersize": 5})
 
 
