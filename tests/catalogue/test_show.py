@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from posexp import AttentionDims, PluginError, PositionScheme
+from posexp.catalogue import verb
 from posexp.catalogue.exhibit import Exhibit, spans
 from posexp.catalogue.settings import model_of
 from posexp.catalogue.show import SECTIONS, page
@@ -113,6 +114,17 @@ def test_the_kernels_of_linear_attention(name, text):
     shown = Exhibit.of(name, [], DIMS, model)
     assert section(shown, "kernels") == text
     assert "linear attention" in section(shown, "where it is from")
+
+
+def test_settings_of_the_model_are_taken_from_the_command(capsys):
+    assert verb.show(["rope", "theta=5", "model.attention=latent", "--layers", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "here 5.0" in shown
+    # 4 heads of 32: a latent of 128, and a shared key of 16 that turns.
+    assert "bytes per token and layer: 576 (float32) or 288 (bfloat16)" in shown
+    assert "16 of 16 columns turn" in shown
+    with pytest.raises(ValueError, match="did you mean 'attention'"):
+        verb.show(["rope", "model.atention=latent"])
 
 
 def test_kernels_of_layers_that_differ():

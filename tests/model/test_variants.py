@@ -174,6 +174,15 @@ def test_the_bytes_that_are_told_are_held(config, dtype):
     assert ("whatever the number of tokens" in told) == (by_token == 0)
 
 
+def test_the_scale_of_the_logits():
+    """Heads of 8, and with a shared key of 8 they are 16 wide; without logits there is none."""
+    scales = {}
+    for name in ("latent", "linear", "chunks"):
+        model = model_of({"name": "nope"}, **VARIANTS[name])
+        scales[name] = model.blocks[0].attention.logit_scale(model.config, model.scheme)
+    assert scales == {"latent": 16**-0.5, "linear": None, "chunks": 8**-0.5}
+
+
 def test_the_choices_and_the_kinds_are_one_list():
     assert tuple(KINDS) == ATTENTIONS
 

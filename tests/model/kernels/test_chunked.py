@@ -1,5 +1,7 @@
 """Chunks of positions: what is visible, by which kernel, and how much of it is ever made."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -8,6 +10,8 @@ from posexp import AttentionDims, Chunked, Compose, build_scheme, with_span
 from posexp.model import Layout
 from posexp.model.attention import attend
 from posexp.model.kernels import KERNELS, kernel_for, legal_kernels, tiled
+from posexp.registry import registry
+from posexp.testing import Subject
 
 DIMS = AttentionDims(d_model=32, n_heads=4, n_kv_heads=2)
 LENGTHS = (1, 3, 4, 5, 8, 13)
@@ -91,6 +95,22 @@ def test_other_rows_fall_to_a_kernel_that_is_exact(monkeypatch, kind):
         for got, wanted in zip(found, expected, strict=True):
             torch.testing.assert_close(got, wanted, atol=1e-5, rtol=1e-5)
     assert kernel_for(laid_out(kind, 2049), legal).name == "tiled"
+
+
+@pytest.mark.parametrize("kind", ["plain", "left-padded", "packed"])
+@pytest.mark.parametrize("name", registry().names)
+def test_every_scheme_in_chunks_by_every_legal_kernel(name, kind):
+    dims = dataclasses.replace(DIMS, n_layers=4)
+    given, layout = heads(13), plain(13) if kind == "plain" else laid_out(kind, 13)
+    values = {"name": name} | ({"local_window": None} if name == "hybrid" else {})
+    whole = with_span(Subject.of(values, dims).scheme(), chunk=4)
+    for scheme in {whole.for_layer(0), whole.for_layer(3)}:
+        expected = outcome(KERNELS["eager"], scheme, layout, given)
+        for kernel in legal_kernels("auto", scheme, True, 0.0):
+            if kernel.accepts(layout):
+                found = outcome(kernel, scheme, layout, given)
+                for got, wanted in zip(found, expected, strict=True):
+                    torch.testing.assert_close(got, wanted, atol=1e-4, rtol=1e-4)
 
 
 class Largest(TorchDispatchMode):
