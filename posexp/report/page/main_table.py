@@ -82,8 +82,9 @@ def _row(
         page.Cell(f"{cost.parameters:,}", cost.parameters) if cost.parameters else absent(""),
     ]
     jobs = seeds_of(row)
-    children = [_seed(row, job, seed, lengths, gains, tasks, t) for job, seed in jobs.items()]
-    return page.Row(cells, children=children, key=row.label)
+    seeds = [_seed(row, job, seed, lengths, gains, tasks, t) for job, seed in jobs.items()]
+    # A single seed is the row itself.
+    return page.Row(cells, children=seeds if len(seeds) > 1 else (), key=row.label)
 
 
 def _contrast(row: Row, t: int | None) -> page.Cell:
