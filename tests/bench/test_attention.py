@@ -74,3 +74,19 @@ def test_bf16_inputs_stay_bf16(tiny):
 )
 def test_layers_that_differ_are_told_apart(tiny, text, groups):
     assert distinct_layers(build(tiny, text)) == groups
+
+
+@pytest.mark.parametrize("setting", ["model.attention=linear", "model.qk_norm=before"])
+def test_attention_that_is_more_than_projected_heads_is_not_measured_as_such(tiny, setting):
+    (found,) = candidates(tiny(schemes=(f"rope {setting}",)))
+    model = with_scheme(found.config, 8, "cpu")
+    inputs = Inputs.random(model.dims, 1, 8, torch.float32, "cpu")
+    with pytest.raises(ValueError, match=r"measure --parts step,decode"):
+        attention_call(model, 0, inputs)
+
+
+def test_the_baseline_of_a_norm_behind_transforms_has_none(tiny):
+    (found,) = candidates(tiny(schemes=("rope model.qk_norm=after model.n_kv_heads=1",)))
+    baseline = without_positions(with_scheme(found.config, 8, "cpu"))
+    assert baseline.config.qk_norm == "none"
+    assert baseline.config.n_kv_heads == 1
