@@ -159,7 +159,7 @@ def map_array(path: Path, dtype: DTypeLike) -> np.ndarray:
     return np.memmap(path, dtype=dtype, mode="r")
 
 
-def in_chunks(array: np.ndarray, size: int = 2**20) -> Iterator[np.ndarray]:
+def in_chunks(array: np.ndarray, size: int = 2**18) -> Iterator[np.ndarray]:
     """An array that may lie on a disk, piece by piece, so that little of it is in memory."""
     for start in range(0, len(array), size):
         yield np.asarray(array[start : start + size])
