@@ -50,7 +50,21 @@ def main_table(part: Part) -> list[page.Content]:
     counted = [f"{v:.3f} (order {k.split('_')[-1]})" for k, v in part.ngram.items()]
     ngram = f" N-gram models, counted on the train split, reach {', '.join(counted)}."
     caption = CAPTION.format(interval=INTERVAL_NOTE) + (ngram if counted else "")
-    return [page.Table(columns, rows, caption=caption)]
+    kept = [i for i in range(len(columns)) if i == 0 or any(_says(row.cells[i]) for row in rows)]
+    return [
+        page.Table([columns[i] for i in kept], [_only(row, kept) for row in rows], caption=caption)
+    ]
+
+
+def _says(cell: page.Cell | None) -> bool:
+    return cell is not None and bool(cell.text or cell.note)
+
+
+def _only(row: page.Row, kept: list[int]) -> page.Row:
+    """A row without the columns in which no setting has anything."""
+    return page.Row(
+        [row.cells[i] for i in kept], [_only(child, kept) for child in row.children], row.key
+    )
 
 
 def shown_lengths(part: Part) -> list[int]:
