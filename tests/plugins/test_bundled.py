@@ -11,12 +11,17 @@ from posexp.registry import registry
 
 NAMES = registry().names
 #: Few enough tokens to be beyond what it was trained on.
-EXAMPLES = {"dynamic_ntk": {"name": "dynamic_ntk", "trained_length": 4}}
+EXAMPLES = {
+    "dynamic_ntk": {"name": "dynamic_ntk", "trained_length": 4},
+    "scaled_nope": {"name": "scaled_nope", "interval": 4},
+}
 CONFIGS = [EXAMPLES.get(name, {"name": name}) for name in NAMES if name != "hybrid"]
 CONFIGS += [
     {"name": "rope", "layout": "half", "fraction": 0.5},
     {"name": "sinusoidal", "layout": "halves", "exponent": "tensor2tensor"},
 ]
+#: What they do at a query is the same for all of its keys.
+BLIND = {"nope", "scaled_nope"}
 IDS = ["-".join(str(value) for value in config.values()) for config in CONFIGS]
 
 
@@ -83,11 +88,11 @@ def test_dependence_on_length_is_declared_truthfully(config):
 
 @every_scheme
 def test_order_is_seen(config):
-    """Swapping two past tokens changes the last row, but for NoPE in a single layer."""
+    """Swapping two past tokens changes the last row, but for those without it in one layer."""
     scheme, x = drawn(config), torch.randn(1, 8, 32)
     swapped = x[:, [0, 4, 2, 3, 1, 5, 6, 7]]
     before, after = (attend(scheme, tokens, torch.arange(8))[:, -1] for tokens in (x, swapped))
-    assert torch.allclose(before, after, atol=1e-5) == (config["name"] == "nope")
+    assert torch.allclose(before, after, atol=1e-5) == (config["name"] in BLIND)
 
 
 @every_scheme
