@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from posexp.data.documents import Corpus, Document, fingerprint
 from posexp.data.prepared import is_prepared, open_prepared
 from posexp.data.splits import assign_splits
@@ -89,7 +91,24 @@ def _tokenized(
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
     tokenizer = tokenizer or _trained(texts, data)
-    return Corpus.of(name, tokenize(texts, tokenizer), tokenizer)
+    if tokenizer.is_bytes:
+        return Corpus.of(name, texts)
+    tokens = _tokens_of(texts, tokenizer)
+    documents = [replace(text, tokens=made) for text, made in zip(texts, tokens, strict=True)]
+    return Corpus.of(name, documents, tokenizer)
+
+
+#: The last text that was tokenized here, with what, and its tokens.
+_last: tuple[str, str, list[np.ndarray]] | None = None
+
+
+def _tokens_of(texts: Sequence[Document], tokenizer: Tokenizer) -> list[np.ndarray]:
+    """The tokens of each text, made once for all jobs of a sweep that is being checked."""
+    global _last
+    text = fingerprint(texts)
+    if _last is None or _last[:2] != (text, tokenizer.identity):
+        _last = (text, tokenizer.identity, [d.tokens for d in tokenize(texts, tokenizer)])
+    return _last[2]
 
 
 def tokenize(documents: Sequence[Document], tokenizer: Tokenizer) -> list[Document]:

@@ -115,6 +115,18 @@ def test_a_tokenizer_that_changes_the_text_names_the_document(write, tmp_path):
         load_corpus(data | {"path": write("a.jsonl", lines)})
 
 
+def test_the_same_text_is_tokenized_once(write, tmp_path, monkeypatch):
+    monkeypatch.setenv("POSEXP_CACHE", str(tmp_path / "cache"))
+    data = {"name": "text", "path": write("a.txt", "Some text. " * 200), "tokenizer": "bpe"}
+    first = load_corpus(data)
+    with monkeypatch.context() as patch:
+        patch.setattr("posexp.data.load.tokenize", None)
+        again = load_corpus(data)
+    assert again.fingerprint == first.fingerprint
+    write("a.txt", "Other text. " * 200)
+    assert load_corpus(data).fingerprint != first.fingerprint
+
+
 def test_text_may_be_in_another_column(write):
     lines = "\n".join(json.dumps({"content": f"text {n}", "text": 7}) for n in range(9))
     corpus = load_corpus({"name": "text", "path": write("a.jsonl", lines), "column": "content"})
