@@ -46,8 +46,8 @@ def loss_by_length(part: Part) -> list[page.Content]:
     note = [f"Without a line, as they have no loss: {', '.join(missing)}."] if missing else []
     if len(rows) > page.Page.shown:
         note.append(
-            f"The {page.Page.shown} best at T are drawn at first; the key switches others on and "
-            "off, and a double click leaves one alone."
+            f"The {page.Page.shown} best at T are drawn at first, here and below; the key "
+            "switches others on and off, and a double click leaves one alone."
         )
     return [page.Views(views, alike=True), *note]
 
