@@ -58,6 +58,13 @@ def test_hidden_pairs_are_counted(study, span, hidden, ask):
     assert fact.conflict == ""
 
 
+def test_a_window_that_hides_nothing_yet_is_no_conflict(study, ask):
+    fact = ask(study("nope", span={"window": 24}), "blind to order")
+    assert fact.measured.startswith("yes")
+    assert fact.conflict == ""
+    assert ask(study("nope", span={"chunk": 12}), "blind to order").measured.startswith("no")
+
+
 def test_layers_that_differ(study, ask):
     mixed = study("hybrid", sizes={"n_layers": 4}, local_window=8)
     assert [kind.where for kind in mixed.kinds] == ["layers 0-2", "layer 3"]

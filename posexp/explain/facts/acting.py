@@ -28,6 +28,12 @@ class Acting:
     pairs: int
     output: float
 
+    @property
+    def anywhere(self) -> bool:
+        """Whether anything changes at all."""
+        changes = (self.positions, self.input, self.queries, self.keys, self.logits, self.output)
+        return self.hidden > 0 or max(changes) > NOISE
+
 
 @lru_cache(maxsize=256)
 @torch.no_grad()

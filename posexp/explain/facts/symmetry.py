@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import torch
 
+from posexp.explain.facts.acting import acting
 from posexp.explain.facts.fact import Fact, off
 from posexp.explain.meeting import Meeting, standard_normal
 from posexp.explain.study import Kind, Study
 from posexp.testing.compare import NOISE, gap
 from posexp.testing.subject import logits
 
-#: Tokens that are moved or put in another order.
-TOKENS = 24
+#: Tokens that are moved, and those that are put in another order at most: a span may be as long.
+TOKENS, LONGEST = 24, 256
 #: Places that all positions move by: a few, of which float32 loses nothing, and very many, which
 #: find what changes only beyond some length.
 NEAR, FAR = (1, 7, 100), 10_000
@@ -92,7 +93,7 @@ def distance_only(study: Study) -> Fact:
         if shifted.far:
             parts.append(f"{off(shifted.far_off)} at {shifted.far:,}")
         text = f"{answer}: scores are off {', '.join(parts)}"
-        if shifted.constant > NOISE and shifted.invariant:
+        if shifted.constant > FAR_NOISE and shifted.invariant:
             text += f", and {off(shifted.constant)} alike for all keys of a query, which is lost"
         return text
 
@@ -118,7 +119,7 @@ class Permutation:
 
 @torch.no_grad()
 def permutation(study: Study) -> Permutation:
-    """Measured on the whole model with TOKENS random tokens; None where it refuses such a mask."""
+    """Measured on the whole model with random tokens; None where it refuses such a mask."""
     found: dict[bool, float | None] = {}
     refusal = ""
     for causal in (False, True):
@@ -129,7 +130,8 @@ def permutation(study: Study) -> Permutation:
             continue
         generator = torch.Generator().manual_seed(0)
         vocabulary = model.embedding.num_embeddings
-        tokens = torch.randint(vocabulary, (4, study.up_to(TOKENS)), generator=generator)
+        length = study.up_to(min(study.trained_length, LONGEST))
+        tokens = torch.randint(vocabulary, (2, length), generator=generator)
         order = torch.randperm(tokens.shape[1], generator=generator)
         expected = logits(model, tokens)[:, order]
         largest = expected.abs().max().item()
@@ -146,7 +148,8 @@ def equivariant(study: Study) -> Fact:
     answer = "yes, it is blind to order" if blind else "no"
     conflict = ""
     acts = bool(study.moved.acts_on)
-    if blind and acts:
+    # A window may be longer than all that was looked at: then it does nothing here.
+    if blind and any(acting(study, kind).anywhere for kind in study.kinds):
         conflict = "it acts, and no order of the tokens makes a difference"
     if not blind and not acts:
         conflict = "it acts on nothing, and the order of the tokens makes a difference"

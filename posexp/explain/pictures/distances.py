@@ -16,8 +16,8 @@ from posexp.explain.meeting import Meeting, standard_normal
 from posexp.explain.pictures.picture import Curve
 from posexp.explain.study import Kind, Study
 
-#: Queries that look back, from a quarter of the way to the last.
-QUERIES = 24
+#: Queries that look back, from a quarter of the way to the last: fewer where each sees many keys.
+QUERIES, LEAST, PAIRS = 24, 8, 24 * 1024
 #: Draws of random queries and keys.
 DRAWS = 16
 #: No curve goes further, unless training does.
@@ -40,8 +40,9 @@ def distances(study: Study) -> np.ndarray:
 
 def looking_back(study: Study) -> list[int]:
     """The queries that are asked."""
-    last = reach(study) - 1
-    return sorted({round(i) for i in np.linspace(last // 4, last, QUERIES)})
+    length = reach(study)
+    count = max(LEAST, min(QUERIES, PAIRS // length))
+    return sorted({round(i) for i in np.linspace((length - 1) // 4, length - 1, count)})
 
 
 @lru_cache(maxsize=64)
