@@ -9,7 +9,7 @@ i is the query's position, N the `interval`, a the `strength`. A softmax over mo
 the factor sharpens it again. It is 1 while i + 1 < N: with N the training length, the default, it
 is a scaling at inference, such as SWAN-GPT has for its NoPE layers. All keys of a query are scaled
 alike: on its own this is as blind to their order as NoPE. It is made for the global layers of a
-hybrid (preset `llama4`).
+hybrid (preset `llama4`), and `posexp eval` puts it in the place of a trained NoPE.
 
 Nakanishi 2025, "Scalable-Softmax Is Superior for Attention", for the idea; the code of Llama 4 for
 `steps`; Chiang and Cholak 2022, "Overcoming a Theoretical Limitation of Self-Attention", and Qwen's
@@ -71,4 +71,4 @@ class ScaledNope(PositionScheme):
 
 @hookimpl
 def posexp_schemes() -> list[SchemeSpec]:
-    return [SchemeSpec("scaled_nope", ScaledNopeConfig, ScaledNope)]
+    return [SchemeSpec("scaled_nope", ScaledNopeConfig, ScaledNope, extends="nope")]

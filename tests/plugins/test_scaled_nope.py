@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from posexp import AttentionDims, build_scheme
+from posexp.evaluation.extension import extended
 
 DIMS = AttentionDims(d_model=32, n_heads=4, context_length=16)
 
@@ -55,6 +56,14 @@ def test_positions_beyond_bfloat16():
     found = scheme(interval=8192, strength=10.0).transform_query(q, torch.tensor([8191]))
     assert found.dtype == torch.bfloat16
     assert abs(found[0, 0, 0, 0].item() - (1 + 10 * math.log(2))) < 0.04
+
+
+def test_it_takes_the_place_of_a_trained_nope():
+    """With the training length as N, nothing changes within it."""
+    found = extended({"name": "nope"}, ["scheme=scaled_nope", "scheme.form=log"])
+    assert found == {"name": "scaled_nope", "form": "log", "interval": None, "strength": 0.1}
+    built, q = build_scheme(found, DIMS), torch.randn(1, 4, 16, 8)
+    assert torch.equal(built.transform_query(q, torch.arange(16)), q)
 
 
 @pytest.mark.parametrize(
