@@ -7,6 +7,12 @@ error of the variance (Flegal and Jones 2010, doi:10.1214/09-AOS735). Where ther
 documents, they are drawn whole: to draw chunks inside them as well would count the error within
 documents twice (Davison and Hinkley 1997, section 3.8). With one document the interval covers text
 within that document only.
+
+Over 1,000 simulated texts 95 % intervals from these errors covered the truth in 93 to 96 % for one
+document, whose neighbouring anchors were correlated by 0.3 or 0.6: chunks miss what is correlated
+across their ends. Over 4 and 40 documents it was 95 and 96 %. The plain bootstrap, 1.96 times an
+error without the factor for few units, covered 59 % over two documents, 80 % over four, and 84 to
+93 % over one.
 """
 
 from __future__ import annotations

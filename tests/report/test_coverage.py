@@ -91,13 +91,15 @@ def test_coverage_over_a_thousand_sweeps(made, name, capsys):
     with capsys.disabled():
         text, seeds, both = (f"{rate:.3f} ± {error_of(rate, runs):.3f}" for rate in found)
         print(f"\n{name}: over text {text}, over seeds {seeds}, over both {both}")
-    lowest = 0.92 if name == "neighbours alike" else 0.95 - 3 * error_of(0.95, runs)
-    assert found.min() >= lowest
+    lowest = 0.95 - 3 * error_of(0.95, runs)
+    # Chunks of one book miss what is correlated across their ends.
+    one_book = len(made.World(**WORLDS[name]).documents) == 1
+    assert found[0] >= (0.915 if one_book else lowest) and found[1:].min() >= lowest
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("baseline", ["s0", None], ids=["chosen", "best"])
-@pytest.mark.parametrize("name", ["one book", "five seeds", "four plays", "the text decides"])
+@pytest.mark.parametrize("name", ["one book", "five seeds", "seeds decide", "the text decides"])
 def test_family_wise_error_over_a_thousand_sweeps(made, name, baseline, capsys):
     runs = 1000
     wrong = family_wise(made, WORLDS[name], runs, schemes=6, baseline=baseline)
