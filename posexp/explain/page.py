@@ -13,13 +13,16 @@ from posexp.explain.pictures.waves import Waves
 from posexp.explain.study import Study
 from posexp.page import Block, Bullets, Code, Column, Details, Facts, Page, Section, Table, Views
 
+#: Characters of a title.
+LONGEST = 70
+
 
 def page(studies: Sequence[Study], command: str) -> Page:
     """The page of one or several schemes; `command` is the line that makes it again."""
     labels = [study.label for study in studies]
     several = len(labels) > 1
     return Page(
-        title=f"What {_listed(labels)} do{'' if several else 'es'}",
+        title=_title(labels),
         subtitle="Measured by calling the scheme, without training."
         if not several
         else "Measured by calling the schemes, without training; side by side, one axis a row.",
@@ -124,11 +127,20 @@ def _method(studies: Sequence[Study], command: str) -> Section:
         [
             "Facts are measured with every parameter of the scheme moved away from where it starts "
             "(a table of zeros would hide what it can do), errors on random inputs, in float32. "
-            "Order and decoding are measured on a whole model with random weights.",
+            "Order and decoding are measured on a whole model with random weights. Scores are "
+            "what a softmax would get, whatever model.attention does with them.",
             Facts(pairs),
             Code(command, label="This page again"),
         ],
     )
+
+
+def _title(labels: Sequence[str]) -> str:
+    """What it is about, as far as that is a title and no list of settings."""
+    if len(labels) == 1:
+        return f"What {labels[0]} does"
+    named = _listed(labels)
+    return f"What {named if len(named) <= LONGEST else f'{len(labels)} schemes'} do"
 
 
 def _listed(names: Sequence[str]) -> str:

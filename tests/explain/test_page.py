@@ -31,6 +31,7 @@ def test_every_registered_scheme_is_explained_without_a_conflict(study):
     patterns = [name for name in names if "pattern" in vars(registry().get(name).config())]
     studies = [study(name, sizes={"n_layers": 4 if name in patterns else 1}) for name in names]
     rendered = page(studies, "posexp explain ...").render()
+    assert f"<h1>What {len(names)} schemes do</h1>" in rendered
     text = text_of(rendered)
     assert "could not be" not in text
     assert "CONFLICT" not in text
