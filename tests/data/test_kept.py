@@ -1,5 +1,3 @@
-import gc
-
 import pytest
 
 from posexp.data.kept import WHOLE, cache_directory, kept
@@ -49,7 +47,6 @@ def test_without_a_place_it_is_temporary(tmp_path, place):
     path, temporary = kept(None if place is None else tmp_path / place, filling([]))
     assert (path / "a.bin").read_bytes() == b"a"
     del temporary
-    gc.collect()
     assert not path.exists()
 
 
