@@ -15,7 +15,7 @@ from posexp.page.spread import spread
 GAP = 14  # px between names
 CHARACTER = 6.6  # px of a character
 INDENT = 17  # px from the plot to a name
-NEAR = 20  # px from the edge within which a line ends there
+NEAR = 40  # px from the edge within which a line ends there
 
 
 def width_of_names(series: Sequence[Series]) -> int:

@@ -101,7 +101,7 @@ class Page:
             for name in looks.names
         ]  # fmt: skip
         every = tag("button", "show all", type="button", class_="all")
-        return tag("div", *buttons, every, id="key", role="group", aria_label="schemes shown")
+        return tag("div", *buttons, every, id="key", role="group", aria_label="what is shown")
 
 
 def asset(name: str) -> Html:

@@ -127,7 +127,7 @@ def _row(row: Row, columns: Sequence[Column], looks: Looks, opens: bool, kind: s
         classes = " ".join(filter(None, ["n" if column.numeric else "", cell.kind]))
         fold = (
             tag("button", type="button", class_="fold", aria_expanded="false",
-                aria_label=f"seeds of {cell.text}", hidden=True)
+                aria_label=f"more of {cell.text}", hidden=True)
             if opens and i == 0 else None
         )  # fmt: skip
         name = [fold, sample(look) if look else None, cell.text]

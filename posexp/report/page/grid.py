@@ -48,6 +48,8 @@ def _chart(found: Grid) -> list[page.Content]:
                 [value for value, _ in line],
                 [candidate.val for _, candidate in line],
                 notes=["chosen" if candidate.chosen else "" for _, candidate in line],
+                # The look of the row that the chosen point has become.
+                key=next((c.setting for _, c in line if c.chosen and c.setting), None),
             )
         )
     return [

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from posexp.report.page import report_page
+
 T, LENGTHS = 128, (64, 128, 256, 512, 1024)
 
 
@@ -65,7 +67,6 @@ def test_the_baseline_is_named_and_how_it_was_chosen(full, read):
 
 
 def test_a_chosen_baseline_is_said_to_be_one(full, study_of):
-    from posexp.report.page import report_page
 
     text = report_page(study_of(full.path, baseline="alibi"))
     assert "<strong>alibi</strong>, as asked for." in text
@@ -81,7 +82,6 @@ def test_what_went_wrong_is_shown_for_what_it_is(messy_sweep, read):
 
 
 def test_a_loss_that_is_no_number_makes_no_line(sweep, losses, study_of):
-    from posexp.report.page import report_page
 
     sweep.write("rope", losses["rope"])
     sweep.write("bad", (math.nan,) * 5)
@@ -139,7 +139,6 @@ def test_every_job_can_be_run_again(full, read):
 
 
 def test_names_are_harmless(sweep, losses, study_of):
-    from posexp.report.page import report_page
 
     sweep.write("<b>", losses["rope"])
     sweep.write("a&b", losses["alibi"])
@@ -147,3 +146,23 @@ def test_names_are_harmless(sweep, losses, study_of):
     assert "<b>" not in text
     assert 'data-name="&lt;b&gt;"' in text
     assert 'data-key="a&amp;b"' in text
+
+
+def test_a_grid_is_shown_whole_with_its_cost_and_in_the_looks_of_the_table(
+    sweep, losses, study_of, read
+):
+    for scheme in ("rope", "alibi"):
+        for lr in (1e-3, 3e-3):
+            job = sweep.write(scheme, losses[scheme], settings={"optimizer": {"lr": lr}}, lr=lr)
+            result = json.loads((job / "result.json").read_text())
+            result["training"]["val_bits_per_byte"] = 2.0 + abs(lr - 3e-3)
+            (job / "result.json").write_text(json.dumps(result))
+    text = read(sweep.path)["grid"]
+    assert "4 jobs" in text
+    assert re.search(r"rope\s*\|\s*0\.001\s*\|\s*2\.0020", text)
+    assert text.count("chosen") >= 2
+    (part,) = study_of(sweep.path).parts
+
+    chart = report_page(study_of(sweep.path)).split('<section id="grid">')[1]
+    for row in part.rows:
+        assert f'data-key="{row.label}"' in chart
