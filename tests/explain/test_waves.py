@@ -71,6 +71,12 @@ def test_a_foreign_rotation_whose_pairs_are_no_columns(foreign, turning):
     np.testing.assert_allclose(picture.curves[0].y, angles.lengths)
 
 
+def test_a_rotation_that_takes_float32_only(foreign, turning):
+    only = turning.replace("(x.double() @ basis)", "(x @ basis.float()).double()")
+    mine = foreign(only, sizes={"d_model": 16, "n_heads": 2})
+    np.testing.assert_allclose(found(mine).angles, 0.1 / 4.0 ** np.arange(4), rtol=1e-3)
+
+
 NOT_A_ROTATION = {
     "linear": """
         def transform_query(self, q, positions):

@@ -12,9 +12,10 @@ from posexp.catalogue.measure import unit_products
 from posexp.explain.meeting import remapped
 from posexp.explain.pictures.picture import Absent
 from posexp.explain.study import Kind, Study
+from posexp.scheme import PositionScheme
 
-#: An angle a token that float32 could make out of nothing.
-STILL = 2e-7
+#: Angles a token that rounding could make out of nothing.
+STILL = {torch.float64: 2e-7, torch.float32: 1e-6}
 #: What the equation of a wave, or of a rotation repeated, may be off by, as a share.
 MISFIT = 1e-3
 #: What a wave must turn over all positions looked at, in rad.
@@ -52,15 +53,12 @@ def rotations(study: Study, kind: Kind) -> Waves | Absent:
     E(n) = A^n E(0), the transform is one linear map repeated, and its eigenvalues are
     growth * exp(+- i angle), whatever the columns of a pair.
     """
-    layer, dims = study.drawn.for_layer(kind.number), study.dims
+    layer = study.drawn.for_layer(kind.number)
     if not layer.acts_on & {"transform_query", "transform_key"}:
         return Absent("it turns no queries or keys")
     with torch.no_grad():
         positions = remapped(study.drawn, study.up_to(min(24, study.trained_length)))
-        try:
-            products = unit_products(layer, dims, positions, torch.float64).double().numpy()
-        except RuntimeError as error:
-            return Absent(f"its transform takes no float64: {str(error).splitlines()[0]}")
+        products, dtype = _products(study, layer, positions)
         if not _is_linear(study, layer, positions):
             return Absent("its transform is not linear in q")
     if np.linalg.cond(products[0]) > 1e6:
@@ -71,7 +69,7 @@ def rotations(study: Study, kind: Kind) -> Waves | Absent:
         if np.abs(products[n] - expected).max() > MISFIT * np.abs(expected).max():
             return Absent("it is not one turn, repeated at every token")
     values = np.linalg.eigvals(step)
-    turning = values[values.imag > STILL]
+    turning = values[values.imag > STILL[dtype]]
     if not len(turning):
         return Absent("it turns nothing")
     order = np.argsort(-np.angle(turning))
@@ -83,7 +81,18 @@ def rotations(study: Study, kind: Kind) -> Waves | Absent:
     )
 
 
-def _is_linear(study: Study, layer: torch.nn.Module, positions: torch.Tensor) -> bool:
+def _products(
+    study: Study, layer: PositionScheme, positions: torch.Tensor
+) -> tuple[np.ndarray, torch.dtype]:
+    """E (T, d, d), in float64, or in float32 where parameters or tables ask for it."""
+    try:
+        found, dtype = unit_products(layer, study.dims, positions, torch.float64), torch.float64
+    except RuntimeError:
+        found, dtype = unit_products(layer, study.dims, positions), torch.float32
+    return found.double().numpy(), dtype
+
+
+def _is_linear(study: Study, layer: PositionScheme, positions: torch.Tensor) -> bool:
     """Whether the transform of a sum is the sum of the transforms."""
     shape = (2, study.dims.n_heads, len(positions), study.dims.d_head)
     x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
