@@ -41,7 +41,8 @@ def made_up():
     return module
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while playwright is open, nothing else in the process can use asyncio.
+@pytest.fixture(scope="module")
 def browser():
     """Chromium, driven by playwright; never downloaded."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
