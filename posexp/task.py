@@ -6,7 +6,8 @@ likely token is the right one, by length and distance.
 
 Shapes: L is the length of a window. Its L + 1 tokens are the L inputs and the last target: token i
 is the input at position i and the target at position i - 1. Token 0 (BOS, where windows start with
-it) stays as it is and is never scored.
+it) stays as it is and is never scored. Tokens are bytes, and BOS is 256: a job of another tokenizer
+has no task.
 """
 
 from __future__ import annotations

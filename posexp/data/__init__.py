@@ -1,1 +1,1 @@
-"""From text to training windows: corpora of bytes + BOS, windows that never cross a document."""
+"""From text to training windows: corpora of tokens + BOS, windows that never cross a document."""

@@ -1,4 +1,4 @@
-"""The tokenizer: a token is a UTF-8 byte, and BOS is one symbol more.
+"""Bytes as tokens: a token is a UTF-8 byte, and BOS is one symbol more.
 
 Bytes need no fitted vocabulary, so a loss in bits per byte means the same on every corpus.
 """

@@ -133,6 +133,8 @@ def test_a_prepared_corpus_trains_to_the_same_weights(job, config, make_config, 
     assert run_job(tmp_path / "again", make_config(data=data, tracking={"name": "none"})) == 0
     first, second = (read_checkpoint(path)["state_dict"] for path in (job, tmp_path / "again"))
     assert all(torch.equal(first[name], second[name]) for name in first)
+    results = [json.loads((p / "result.json").read_text()) for p in (job, tmp_path / "again")]
+    assert results[0]["evaluation"] == results[1]["evaluation"]
 
 
 def test_a_task_and_a_small_embedding_are_refused_before_training(make_config):
