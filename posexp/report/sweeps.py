@@ -16,6 +16,7 @@ from posexp.report.jobs import Job, read_jobs
 
 # What must be equal, where both jobs have recorded it, for two runs of one config to be the same.
 SAME_FACTS = ("corpus_fingerprint", "plugin")
+MOST_NOTES = 3
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,11 @@ def _once(jobs: Sequence[Job]) -> tuple[list[Job], list[str]]:
             f"{twin.name} and {job.name} are the same job (config {config_hash(job)[:12]}), "
             f"counted once{what}."
         )
-    return [job for job in jobs if job.name not in left_out], list(left_out.values())
+    notes = list(left_out.values())
+    if len(notes) > MOST_NOTES:
+        more = len(notes) - MOST_NOTES
+        notes = [*notes[:MOST_NOTES], f"{more} more jobs that two sweeps have are counted once."]
+    return [job for job in jobs if job.name not in left_out], notes
 
 
 def _command(directory: Path) -> str:

@@ -5,6 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
+from posexp.cli import main
 from posexp.report import report
 from posexp.report.comparison import compare
 from posexp.report.sweeps import read_sweeps, shortest_ends
@@ -64,6 +65,15 @@ def test_an_identical_job_counts_once_and_is_said_to(two):
     (note,) = found.notes
     assert "one/run/0_rope_full_seed0 and two/run/0_rope_full_seed0 are the same job" in note
     assert "counted once" in note
+
+
+def test_of_many_identical_jobs_a_few_are_named(two):
+    for sweep in two:
+        for seed in range(7):
+            sweep.write("rope", (2.0,) * 5, seed=seed)
+    found = together(*two)
+    assert len(found.jobs) == 7 and len(found.notes) == 4
+    assert found.notes[-1] == "4 more jobs that two sweeps have are counted once."
 
 
 def test_a_completed_job_stands_for_its_twin_that_failed(two):
@@ -134,6 +144,21 @@ def test_the_report_of_several_goes_where_it_is_told_to(two, tmp_path, monkeypat
         "one/run/0_rope_full_seed0",
         "two/run/0_rope_full_seed1",
     ]
+
+
+def test_the_command_takes_several_directories_a_baseline_and_a_place(two, tmp_path, capsys):
+    for sweep, scheme in zip(two, ("rope", "alibi"), strict=True):
+        sweep.write(scheme, (2.0,) * 5)
+    given = ["report", *(str(sweep.path) for sweep in two)]
+    out = ["--out", str(tmp_path / "both")]
+    assert main([*given, *out, "--baseline", "alibbi"]) == 2
+    assert (
+        "no setting 'alibbi' to be the baseline (did you mean 'alibi'?)" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "both").exists()
+    assert main([*given, *out, "--baseline", "alibi"]) == 0
+    assert "minus alibi" in capsys.readouterr().out
+    assert (tmp_path / "both" / "results.csv").is_file()
 
 
 def test_a_directory_given_twice_is_refused(two):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -129,16 +130,18 @@ def inches(text: str) -> float:
 def _fitted(ax: Axes, ends: list[EndLabel]) -> list[EndLabel]:
     """Give the axes the width that the names leave; names that leave too little are cut."""
     room = WIDTH - LEFT - EDGE - LEAST_AXES * TEXT_AT
-    cut = []
-    for end in ends:
-        text = end.text
-        while inches(text) > room:
-            text = text.rstrip("…")[:-1] + "…"
-        cut.append(dataclasses.replace(end, text=text))
+    cut = [dataclasses.replace(end, text=_cut(end.text, room)) for end in ends]
     names = max((inches(end.text) for end in cut), default=0.0)
     box = ax.get_position()
     ax.set_position((box.x0, box.y0, (WIDTH - LEFT - EDGE - names) / TEXT_AT / WIDTH, box.height))
     return cut
+
+
+def _cut(text: str, room: float) -> str:
+    if inches(text) <= room:
+        return text
+    kept = bisect(range(len(text)), room, key=lambda n: inches(text[:n] + "…"))
+    return text[: max(0, kept - 1)] + "…"
 
 
 def _y_axis(ax: Axes, ends: list[EndLabel]) -> None:
