@@ -200,6 +200,20 @@ def test_evaluate_gives_what_can_be_paired_and_says_what_is_left_out(corpus, con
     assert results["anchored"][1]["gain"] == 0
 
 
+def test_bytes_are_those_of_the_masked_tokens(corpus):
+    documents, sizes = corpus.split("test"), np.arange(257) % 5 + 1
+    runner = LossRunner(BothSides(), "window", 256, token_bytes=sizes)
+    anchors = place_anchors(documents, LONGEST, S, 1000)
+    found = MaskedBlocks.centred(runner, documents, anchors, MASKING, LONGEST).sizes()
+    expected = []
+    for index, name in ((0, "one"), (2, "two")):
+        x = documents[index].tokens.tolist()
+        for b in BLOCKS[name]:
+            places = masked_places(index, b)
+            expected.append([x[p] % 5 + 1 for p in range(b, b + S) if p in places])
+    assert found.tolist() == expected
+
+
 def test_lengths_that_a_scheme_does_not_define_are_undefined(corpus, config):
     model = BothSides()
     model.max_length = T
