@@ -46,9 +46,10 @@ def family_note(comparison: Comparison) -> str | None:
     family = max((contrast.family for contrast in contrasts), default=0)
     if not family:
         return None
+    s = "" if family == 1 else "s"
     pairs = "every pair: the data chose the baseline; --baseline NAME, said beforehand, asks less"
     why = "" if comparison.chosen else f" ({pairs})"
-    return f"Better and worse: at 5 % after Holm's correction for {family} comparisons{why}."
+    return f"Better and worse: at 5 % after Holm's correction for {family} comparison{s}{why}."
 
 
 def grid_note(grid: Grid) -> str:
