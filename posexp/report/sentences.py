@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from posexp.report.english import NAMED, are, listed, s
 from posexp.report.estimate import (
     ALIKE,
     BETTER,
@@ -18,7 +19,6 @@ from posexp.report.row import Cell, Row
 from posexp.report.study import WARNING, Part
 
 FLAT = 0.01  # bits per byte: a loss that moves less over lengths is called flat
-NAMED = 4
 
 
 def summary(part: Part) -> tuple[str, ...]:
@@ -41,13 +41,6 @@ def summary(part: Part) -> tuple[str, ...]:
     return tuple(sentence for sentence in found if sentence)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Such as `rope, alibi and t5`; long lists end in `and 5 others`."""
-    if len(names) > NAMED + 1:
-        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} others"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
 def _at_t(part: Part, rows: Sequence[Row]) -> str:
     t = part.context_length
     best = min(rows, key=lambda row: _mean(row.losses, t))
@@ -60,7 +53,7 @@ def _at_t(part: Part, rows: Sequence[Row]) -> str:
     parts = [text + "bits per byte"]
     for verdict, word in words.items():
         if names := [row.label for row in rows if row.contrasts[t].verdict == verdict]:
-            parts.append(f"{listed(names)} {_are(names)} {word}")
+            parts.append(f"{listed(names)} {are(names)} {word}")
     return "; ".join(parts) + "."
 
 
@@ -117,15 +110,15 @@ def _beyond(part: Part, rows: Sequence[Row]) -> str | None:
     }
     parts = []
     if names := [n for n, c in change.items() if c < -FLAT]:
-        parts.append(f"{listed(names)} gain{_s(names)} from the longer context")
+        parts.append(f"{listed(names)} gain{s(names)} from the longer context")
     if names := [n for n, c in change.items() if abs(c) <= FLAT]:
-        parts.append(f"{listed(names)} stay{_s(names)} within {FLAT} bits of the loss at T")
+        parts.append(f"{listed(names)} stay{s(names)} within {FLAT} bits of the loss at T")
     if names := [n for n, c in change.items() if c > FLAT]:
         worst = max(names, key=change.__getitem__)
         most = f", {worst} most," if len(names) > 1 else ""
-        parts.append(f"{listed(names)} rise{_s(names)}{most} by {change[worst]:.2f}")
+        parts.append(f"{listed(names)} rise{s(names)}{most} by {change[worst]:.2f}")
     if names := [row.label for row in rows if _status(row.losses, longest) == "undefined"]:
-        parts.append(f"{listed(names)} {_are(names)} not defined")
+        parts.append(f"{listed(names)} {are(names)} not defined")
     return f"At {longest / t:g} T, {'; '.join(parts)}." if parts else None
 
 
@@ -157,7 +150,7 @@ def _ngram(part: Part, rows: Sequence[Row]) -> str | None:
         return f"Counting the last four bytes is better than all of them: {order_5:.3f} (5-gram)."
     if len(below) == len(rows):
         return None
-    return f"Only {listed(below)} beat{_s(below)} a 5-gram model ({order_5:.3f}) at T."
+    return f"Only {listed(below)} beat{s(below)} a 5-gram model ({order_5:.3f}) at T."
 
 
 def _recall(part: Part) -> str | None:
@@ -201,11 +194,3 @@ def _mean(cells: Mapping[int, Cell], length: int | None) -> float | None:
 
 def _status(cells: Mapping[int, Cell], length: int) -> str | None:
     return cells[length].status if length in cells else None
-
-
-def _are(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _s(names: Sequence[str]) -> str:
-    return "s" if len(names) == 1 else ""

@@ -1,3 +1,5 @@
+import dataclasses
+import json
 import math
 
 import numpy as np
@@ -5,7 +7,6 @@ import pytest
 
 from posexp.report.analyse import analyse
 from posexp.report.comparison import compare
-from posexp.report.sentences import listed
 from posexp.report.sweeps import read_sweeps
 
 
@@ -97,8 +98,32 @@ def test_divergence_failures_and_unlike_runs_are_named(sweep):
     assert "Not like with like in tokens_seen: see fairness." in text
 
 
-def test_lists_read_as_english():
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b"]) == "a and b"
-    assert listed(list("abcde")) == "a, b, c, d and e"
-    assert listed(list("abcdefg")) == "a, b, c, d and 3 others"
+@pytest.mark.parametrize(
+    ("order_5", "expected"),
+    [
+        (1.9, "Counting the last four bytes is better than all of them: 1.900 (5-gram)."),
+        (2.1, "Only rope beats a 5-gram model (2.100) at T."),
+        (2.9, None),
+    ],
+)
+def test_what_counting_reaches(sweep, order_5, expected):
+    sweep.write("rope", (2.0,) * 5)
+    sweep.write("alibi", (2.5,) * 5)
+    sweeps = read_sweeps([sweep.path])
+    found = [dataclasses.replace(c, ngram={"order_5": order_5}) for c in compare(sweeps.jobs)]
+    (part,) = analyse([sweep.path], sweeps, found).parts
+    said_of_ngrams = [sentence for sentence in part.summary if "5-gram" in sentence]
+    assert said_of_ngrams == ([expected] if expected else [])
+
+
+def test_who_recalls_most(sweep):
+    for scheme, accuracy in (("rope", 0.1), ("alibi", 0.62)):
+        path = sweep.write(scheme, (2.0,) * 5) / "result.json"
+        result = json.loads(path.read_text())
+        entry = {"length": 1024, "status": "ok", "accuracy": accuracy, "low": 0.0, "high": 1.0}
+        result["evaluation"]["task"] = {
+            **{"name": "needle", "windows": 8, "chance": 0.04, "rows": []},
+            "lengths": [entry],
+        }
+        path.write_text(json.dumps(result))
+    assert "At 1024, alibi recalls most of needle: 62 %." in said(sweep)
