@@ -14,7 +14,7 @@ def test_a_text_is_what_posexp_train_would_be_told(tiny):
     assert found.config["scheme"] == {
         "name": "rope", "theta": 10000.0, "layout": "half", "fraction": 1.0,
     }  # fmt: skip
-    assert found.config["span"] == {"name": "sliding", "window": 5}
+    assert found.config["span"] == {"name": "sliding", "window": 5, "chunk": None}
     sizes = found.config["model"]
     assert (sizes["n_layers"], sizes["d_model"], sizes["n_heads"]) == (2, 16, 2)
     assert sizes["kernel"] == "eager"
