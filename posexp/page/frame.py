@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +23,7 @@ LEFT, TOP, BOTTOM, RIGHT = 46, 30, 40, 14
 WIDE_LEFT = 60
 # More tick labels than this on a chart as narrow as a phone would touch.
 FEW_TICKS = 6
+CHARACTER = 6.5  # px of a digit of a tick's label
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,14 @@ class Frame:
                 parts.append(_line("grid", left, y, right, y))
             parts.append(_text(self.y.text(tick), left - 7, y, "tick y"))
         parts.append(_line("axis", left, bottom, right, bottom))
-        for i, tick in enumerate(self.x.ticks):
+        labelled = self._labelled()
+        for tick in self.x.ticks:
             x = self.px(tick)
             parts.append(_line("axis", x, bottom, x, bottom + 4))
-            spare = len(self.x.ticks) > FEW_TICKS and i % 2
-            kind = "tick x spare" if spare else "tick x"
-            parts.append(_text(self.x.text(tick), x, bottom + 16, kind))
+            if tick in labelled:
+                spare = len(labelled) > FEW_TICKS and labelled.index(tick) % 2
+                kind = "tick x spare" if spare else "tick x"
+                parts.append(_text(self.x.text(tick), x, bottom + 16, kind))
         up = self.y.low < self.y.high
         arrow = "\N{UPWARDS ARROW}" if up else "\N{DOWNWARDS ARROW}"
         parts.append(_text(f"{arrow} {self.y.label}", 2, 12, "label y"))
@@ -112,6 +116,17 @@ class Frame:
             if level.name:
                 parts.append(_text(level.name, left + 6, y - 5, "level"))
         return tag("g", *parts, class_="under")
+
+    def _labelled(self) -> list[float]:
+        """The ticks of `x` whose labels have room beside the one before."""
+        found: list[float] = []
+        taken = -math.inf
+        for tick in self.x.ticks:
+            half = len(self.x.text(tick)) * CHARACTER / 2
+            if self.px(tick) - half > taken:
+                found.append(tick)
+                taken = self.px(tick) + half + CHARACTER
+        return found
 
     def _mark(self, mark: Mark) -> list[Html]:
         _, top, right, bottom = self.box

@@ -109,6 +109,17 @@ def test_names_beside_the_lines_do_not_touch(drawing):
     assert min(b - a for a, b in itertools.pairwise(places)) >= 13.9
 
 
+@pytest.mark.parametrize(
+    ("ends", "labels"),
+    [((0, 10), ["0", "2", "4", "6", "8", "10"]), ((9900, 12600), ["10000", "11000", "12000"])],
+)
+def test_labels_of_ticks_do_not_touch(drawing, ends, labels):
+    series = Series("a", list(ends), [0, 1])
+    svg = drawing(LineChart([series], "x", "y", size="small", x_range=ends))
+    ticks = [e for e in svg.iter("text") if (e.get("class") or "").startswith("tick x")]
+    assert [e.text for e in ticks] == labels
+
+
 def test_a_long_name_is_cut_in_its_middle():
     assert shorten("rope", 100) == "rope"
     assert shorten("rope sliding lr=0.003 window=64", 100) == "rope sl…ndow=64"
