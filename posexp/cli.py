@@ -213,20 +213,9 @@ def prepare(arguments: Sequence[str]) -> int:
 
 def import_hf(arguments: Sequence[str]) -> int:
     """`posexp import-hf PATH [--out DIR] [--context-length T] [--plugin FILE]`."""
-    parser = Parser("import-hf", texts.IMPORT_HF)
-    parser.add_argument("path", type=Path, metavar="PATH")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="runs/NAME by default")
-    parser.add_argument(
-        "--context-length", type=int, metavar="T", help="instead of the one in config.json"
-    )
-    add_plugin_option(parser)
-    given = parser.parse_args(list(arguments))
-    from posexp.importing.verb import import_hf as translate
-    from posexp.local import use_plugins
+    from posexp.importing.options import run
 
-    use_plugins(given.plugin)
-    translate(given.path, given.out, given.context_length)
-    return 0
+    return run(arguments)
 
 
 def bench(arguments: Sequence[str]) -> int:
