@@ -6,27 +6,19 @@ L tokens, d head width, H heads. u is a table over the 2L - 1 distances from 1 -
 -inf where a distance is not visible: causality and windows are entries of it. No L x L tensor is
 ever made. Where the keys are reversed, j' = L - 1 - j, the bias of query i and key j' is
 u[i + j' + const]: a view of the table with strides (1, 1), which the fused CPU kernel takes as its
-mask. The backward pass recomputes tiles of the scores from the log-sum-exp of the forward pass.
-The gradient of u sums the diagonals of dS: written into rows one longer than they are, a tile's
-diagonals become columns.
-
-Dao et al. 2022, "FlashAttention", for the recomputation; S are its logits and P its weights.
+mask. The backward pass is that of `recompute`. The gradient of u sums the diagonals of dS: written
+into rows one longer than they are, a tile's diagonals become columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
-
 import torch
 from torch import Tensor
 
-from posexp.model.kernels.kernel import LOG2_E
+from posexp.model.kernels.recompute import TILE_KEYS, TILE_QUERIES, Recomputation
 
 #: Queries in a block of the forward pass.
 BLOCK = 256
-#: Queries, keys and scores in a tile of the backward pass: what stays in the cache of a CPU core.
-TILE_QUERIES, TILE_KEYS, TILE_SCORES = 256, 1024, 2 * 256 * 1024
 #: Keys beyond the saturation get a fused backward pass of their own in rows of so many times what a
 #: tile's queries see up to there; in shorter ones the second pass costs more than it saves.
 LONG = 8
@@ -92,9 +84,7 @@ def toeplitz_backward(
     for_table: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The gradients of q, k, v and the table; the last is zero unless `for_table`."""
-    batch, heads, length, _ = q.shape
-    dtype, exact = q.dtype, table.dtype
-    rows = batch * heads
+    batch, _, length, _ = q.shape
     table = table.contiguous()
     far = None
     if saturation is not None and length > max(saturation, LONG * (TILE_QUERIES + saturation)):
@@ -103,49 +93,24 @@ def toeplitz_backward(
         table, high = table.clone(), saturation - 1
         table[:, first_far:] = -torch.inf
 
-    def flat(x: Tensor) -> Tensor:  # (B, H, L, ...) -> (H B, L, ...)
-        return x.transpose(0, 1).reshape(rows, length, -1)
-
-    q, grad, k, v = flat(q), flat(grad), flat(k.flip(2)), flat(v.flip(2))
-    delta = (grad.to(exact) * flat(out)).sum(-1, keepdim=True)
-    one = table.new_ones(rows, length, 1)
-    # With one more column the products give S - logsumexp and dP - delta at once, in float32: in
-    # bfloat16 the rounding of a logit of 10 would be an error of 4 % in its weight.
-    # And they are logarithms to base 2, see `exp_`.
-    q_wide = torch.cat((q.to(exact), -flat(logsumexp)), -1).mul_(LOG2_E)
-    table = table * LOG2_E
-    grad_wide = torch.cat((grad.to(exact), -delta), -1)
-    k_wide, v_wide = torch.cat((k.to(exact), one), -1), torch.cat((v.to(exact), one), -1)
-
-    grad_q, grad_k, grad_v = (torch.zeros_like(x, dtype=exact) for x in (q, k, v))
+    tiles = Recomputation(grad, q, k.flip(2), v.flip(2), out, logsumexp)
     grad_table = torch.zeros_like(table)
     for start in range(0, length, TILE_QUERIES):
         stop = min(start + TILE_QUERIES, length)
         first_seen, last = max(0, start - high), min(length, stop - low)
         while last > first_seen:
             first = max(first_seen, last - TILE_KEYS)
-            keys = slice(length - last, length - first)
+            queries, keys = slice(start, stop), slice(length - last, length - first)
             bias = _bias(table, start, stop, first, last)
-            size = max(1, TILE_SCORES // ((stop - start) * (last - first)))
-            for at, of_head in _rows_of_tiles(heads, batch, size):
-                weights = torch.baddbmm(
-                    bias[of_head], q_wide[at, start:stop], k_wide[at, keys].mT
-                ).exp2_()
-                grad_scores = torch.bmm(grad_wide[at, start:stop], v_wide[at, keys].mT)
-                grad_scores.mul_(weights)
+            for rows, of_head in tiles.tiles(stop - start, last - first):
+                grad_scores = tiles.add(rows, queries, keys, bias[of_head])
                 if for_table:
                     by_head = grad_scores if batch == 1 else grad_scores.sum(0, keepdim=True)
                     grad_table[of_head, _distances(start, stop, first, last, length)] += (
                         diagonal_sums(by_head)
                     )
-                weights, grad_scores = weights.to(dtype), grad_scores.to(dtype)
-                _add_product(grad_v[at, keys], weights.mT, grad[at, start:stop])
-                _add_product(grad_q[at, start:stop], grad_scores, k[at, keys])
-                _add_product(grad_k[at, keys], grad_scores.mT, q[at, start:stop])
             last = first
-    grad_q, grad_k, grad_v = (
-        x.view(heads, batch, length, -1).transpose(0, 1) for x in (grad_q, grad_k, grad_v)
-    )
+    grad_q, grad_k, grad_v = tiles.gradients()
     grads = grad_q, grad_k.flip(2), grad_v.flip(2)
     if far is not None:
         seen = (slice(saturation, None), slice(None, -saturation), slice(None, -saturation))
@@ -153,7 +118,8 @@ def toeplitz_backward(
             total[:, :, where] += part
         # The gradients of a row's logits add up to zero.
         grad_table[:, first_far] = -grad_table.sum(1)
-    return *(x.to(dtype, memory_format=torch.contiguous_format) for x in grads), grad_table
+    contiguous = torch.contiguous_format
+    return *(x.to(q.dtype, memory_format=contiguous) for x in grads), grad_table
 
 
 @toeplitz_backward.register_fake
@@ -197,21 +163,6 @@ def _backward(ctx, grad: Tensor, _: Tensor | None) -> tuple:
 toeplitz.register_autograd(_backward, setup_context=_setup_context)
 
 
-def _rows_of_tiles(heads: int, batch: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Up to `size` rows of (H B, ...), and their heads: one with its sequences, or all of one.
-
-    Sequences of one head share a bias as it is; heads times sequences would need copies of it.
-    """
-    if batch == 1:
-        for head in range(0, heads, size):
-            of_head = slice(head, min(head + size, heads))
-            yield of_head, of_head
-        return
-    for head, first in product(range(heads), range(0, batch, size)):
-        row = head * batch
-        yield slice(row + first, row + min(first + size, batch)), slice(head, head + 1)
-
-
 def diagonal_sums(tile: Tensor) -> Tensor:
     """(N, Q, K) -> (N, Q + K - 1): entry c is the sum over i + j = c."""
     n, queries, keys = tile.shape
@@ -234,11 +185,3 @@ def _distances(start: int, stop: int, first: int, last: int, length: int) -> sli
     """Which entries of the table a tile's diagonals are."""
     offset = start - last + length
     return slice(offset, offset + (stop - start) + (last - first) - 1)
-
-
-def _add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
-    """total += a b, summed in the precision of `total`."""
-    if a.dtype == total.dtype:
-        total.baddbmm_(a, b)
-    else:
-        total += torch.bmm(a, b)
