@@ -5,18 +5,17 @@
 w (d,) is learned and shared by the heads, or left out. The norm stands before the scheme's
 transforms (Gemma 3, Qwen 3) or after them (Llama 4, without w).
 
-Dehghani et al. 2023, "Scaling Vision Transformers to 22 Billion Parameters", section 2; RMSNorm:
-Zhang and Sennrich 2019.
+Dehghani et al. 2023, "Scaling Vision Transformers to 22 Billion Parameters", section 2.
 """
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from posexp.model.config import NORMS, ModelConfig
 from posexp.model.kernels.kernel import exact
+from posexp.model.rms_norm import rms_norm
 
 
 class HeadNorm(nn.Module):
@@ -24,14 +23,12 @@ class HeadNorm(nn.Module):
 
     def __init__(self, width: int, config: ModelConfig, affine: bool = True) -> None:
         super().__init__()
-        self.width = width
         self.eps = config.norm_eps or NORMS["rmsnorm"]
         self.weight = nn.Parameter(torch.ones(width)) if affine else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> same, in the dtype of x."""
-        normed = F.rms_norm(x.to(exact(x)), (self.width,), eps=self.eps)
-        return (normed if self.weight is None else normed * self.weight).type_as(x)
+        return rms_norm(x.to(exact(x)), self.weight, self.eps).type_as(x)
 
 
 class QKNorm(nn.Module):

@@ -14,6 +14,7 @@ from posexp.model.config import ACTIVATIONS, NORMS, ModelConfig
 from posexp.model.kernels import Kernel, kernel_for
 from posexp.model.layer import AttentionLayer
 from posexp.model.layout import Layout
+from posexp.model.rms_norm import RMSNorm
 from posexp.model.variants import attentions
 from posexp.scheme import PositionScheme
 
@@ -228,5 +229,5 @@ def make_norm(config: ModelConfig) -> nn.Module:
     """LayerNorm, without a bias unless asked for, or RMSNorm."""
     eps = config.norm_eps or NORMS[config.norm]
     if config.norm == "rmsnorm":
-        return nn.RMSNorm(config.d_model, eps=eps)
+        return RMSNorm(config.d_model, eps=eps)
     return nn.LayerNorm(config.d_model, eps=eps, bias=config.norm_bias)
