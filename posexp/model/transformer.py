@@ -66,13 +66,13 @@ class Block(nn.Module):
         memory: Memory | None = None,
     ) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        normed = self.attention_norm(x)
+        normed = for_products(self.attention_norm(x))
         attended = self.attention(normed, scheme, layout, kernel, prepared, memory)
         attended = self.dropout(self.attention_post_norm(attended))
         if self.sequential:
             x = x + attended
         if self.feed_forward_norm is not None:
-            normed = self.feed_forward_norm(x)
+            normed = for_products(self.feed_forward_norm(x))
         x = x if self.sequential else x + attended
         return x + self.dropout(self.feed_forward_post_norm(self.feed_forward(normed)))
 
@@ -223,6 +223,12 @@ def remapped(layout: Layout, scheme: PositionScheme) -> Layout:
         layout.k_documents,
         consecutive=False,
     )
+
+
+def for_products(x: Tensor) -> Tensor:
+    """x as autocast would hand it to each linear layer that reads it, cast once for all of them."""
+    device = x.device.type
+    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
 
 
 def make_norm(config: ModelConfig) -> nn.Module:
