@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from posexp.model.config import NORMS, ModelConfig
-from posexp.model.kernels.kernel import exact
 from posexp.model.rms_norm import rms_norm
 
 
@@ -28,7 +27,7 @@ class HeadNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> same, in the dtype of x."""
-        return rms_norm(x.to(exact(x)), self.weight, self.eps).type_as(x)
+        return rms_norm(x, self.weight, self.eps)
 
 
 class QKNorm(nn.Module):

@@ -13,6 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from posexp.model.kernels.kernel import exact
+
 
 class RMSNorm(nn.RMSNorm):
     """`torch.nn.RMSNorm` over the last axis in less than half its time on a CPU."""
@@ -23,12 +25,16 @@ class RMSNorm(nn.RMSNorm):
 
 
 def rms_norm(x: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-    """x (..., D) and w (D,) or None for ones -> (..., D), computed in the dtype of x."""
+    """x (..., D) and w (D,) or None for ones -> (..., D) in the dtype of x.
+
+    It is computed in float32 or better, whatever autocast has made of x.
+    """
     # PyTorch's own is a pass over x for each of its operations, and two or three for each of them
     # on the way back. Where it is fused, or a compiler would fuse it, it is better.
+    wide = x.to(exact(x))
     if x.device.type != "cpu" or torch.compiler.is_compiling():
-        return F.rms_norm(x, x.shape[-1:], weight, eps)
-    return _RMSNorm.apply(x, weight, eps)
+        return F.rms_norm(wide, x.shape[-1:], weight, eps).type_as(x)
+    return _RMSNorm.apply(wide, weight, eps).type_as(x)
 
 
 class _RMSNorm(torch.autograd.Function):
