@@ -33,6 +33,14 @@ def status(directory):
 
 
 @pytest.fixture
+def heeds_ctrl_c():
+    """A suite that a shell started with `&` ignores SIGINT, and so would its jobs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
 def die_at(monkeypatch):
     """Make the training process fail without warning at its n-th micro-batch."""
 
@@ -133,6 +141,7 @@ def test_a_resumed_run_keeps_its_tracked_run_and_its_metrics(make_config, tmp_pa
     assert (tmp_path / "job" / "metrics.part1.csv").read_text() == before
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(make_config, tmp_path, die_at, capsys):
     config = make_config(**HARD)
     run_job(tmp_path / "whole", config)
@@ -146,6 +155,7 @@ def test_ctrl_c_saves_after_the_step_and_says_how_to_go_on(make_config, tmp_path
     assert_equal_weights(weights(tmp_path / "whole"), weights(tmp_path / "job"))
 
 
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_a_second_ctrl_c_stops_at_once_and_is_recorded(make_config, tmp_path, die_at, capsys):
     def twice():
         os.kill(os.getpid(), signal.SIGINT)
