@@ -91,9 +91,9 @@ def _turn_interleaved(x: Tensor, angles: Tensor) -> Tensor:
 
 
 def _turn_half(x: Tensor, angles: Tensor) -> Tensor:
-    cos, sin = angles.cos(), angles.sin()
     if torch.compiler.is_compiling() or angles.requires_grad:
         return torch.cat(_turn(*x.chunk(2, dim=-1), angles), dim=-1)
+    cos, sin = angles.cos(), angles.sin()
     return _TurnHalf.apply(x, torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1))
 
 
